@@ -1,6 +1,7 @@
 """Labeled rows with scores as evidence for a threshold, and thresholds by capacity, cost and precision."""
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,15 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+    def columns(self, name: str) -> dict[str, float]:
+        """As three columns of a table of estimates."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
+    @classmethod
+    def of_columns(cls, row: Mapping[str, float], name: str) -> "Estimate":
+        """From three columns of a table of estimates."""
+        return cls(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
 
 class Sensitivity(NamedTuple):
@@ -338,9 +348,7 @@ class Evidence:
         for threshold in sorted(thresholds, reverse=True):
             row = {"threshold": threshold}
             for name, estimate in self.at(threshold, costs).items():
-                row[name] = estimate.value
-                row[f"{name}_low"] = estimate.low
-                row[f"{name}_high"] = estimate.high
+                row |= estimate.columns(name)
             rows.append(row)
         return pd.DataFrame(rows)
 

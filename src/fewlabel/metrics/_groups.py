@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fewlabel import labels
+from fewlabel.decisions import Estimate
 from fewlabel.metrics._inputs import read_score, read_weight
 from fewlabel.metrics._intervals import auc_confidence_interval
 from fewlabel.metrics.shares import wilson
@@ -17,6 +18,7 @@ _LEAST = 5  # labeled rows that a share or an AUC is based on, of each class
 _MOST_GROUPS = 20
 _MISSING = "missing"
 _OTHERS = "all others"
+_UNKNOWN = Estimate(np.nan, np.nan, np.nan)
 
 
 def by_group(
@@ -99,18 +101,20 @@ def by_group(
     # With one labeled class only, which is the positive one, nothing is known of negatives.
     is_positive = y.codes == len(y.classes) - 1
     knows_negatives = len(y.classes) == 2
+    flagged = score > threshold
     rows = []
     for name in names.cat.categories:
         here = (names == name).to_numpy()
         labeled = here & (y.codes >= 0)
-        flagged = score > threshold
-        row: dict[str, Any] = {"group": name, "rows": int(here.sum()), "labels": int(labeled.sum())}
-        row["positives"] = int((labeled & is_positive).sum())
-        row |= _auc(is_positive, score, weight, labeled, confidence)
-        row |= _share("flagged", flagged, np.ones(len(score)), here & used_on, confidence, least=1)
-        alarms = labeled & flagged if knows_negatives else np.zeros(len(score), dtype=bool)
-        row |= _share("precision", is_positive, weight, alarms, confidence)
-        row |= _share("recall", flagged, weight, labeled & is_positive, confidence)
+        positive = labeled & is_positive
+        row: dict[str, Any] = {"group": name, "rows": here.sum(), "labels": labeled.sum(), "positives": positive.sum()}
+        row |= _auc(is_positive, score, weight, labeled, confidence).columns("auc")
+        used = np.flatnonzero(here & used_on)
+        row |= _share(flagged[used], np.ones(len(used)), confidence, least=1).columns("flagged")
+        alarms = np.flatnonzero(labeled & flagged & (weight > 0) & knows_negatives)
+        row |= _share(is_positive[alarms], weight[alarms], confidence).columns("precision")
+        found = np.flatnonzero(positive & (weight > 0))
+        row |= _share(flagged[found], weight[found], confidence).columns("recall")
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -133,32 +137,27 @@ def _group_names(groups: Any, n_bins: int) -> pd.Series:
         named = column.map(str).astype(object)
     missing = column.isna()
     sizes = named[~missing].value_counts()
-    rare = set(sizes.index[_MOST_GROUPS - 1 :]) if len(sizes) > _MOST_GROUPS else set()
-    named = named.where(~named.isin(rare), _OTHERS).where(~missing, _MISSING)
-    order = [name for name in order if name not in rare] + [_OTHERS] * bool(rare) + [_MISSING] * bool(missing.any())
-    return named.astype(pd.CategoricalDtype(list(dict.fromkeys(order)))).cat.remove_unused_categories()
+    rare = sizes.index[_MOST_GROUPS - 1 :] if len(sizes) > _MOST_GROUPS else []
+    named = named.mask(named.isin(rare), _OTHERS).mask(missing, _MISSING)
+    categories = dict.fromkeys([*order, _OTHERS, _MISSING])
+    return named.astype(pd.CategoricalDtype(list(categories))).cat.remove_unused_categories()
 
 
 def _auc(positive, score, weight, labeled, confidence):
     rows = np.flatnonzero(labeled & (weight > 0))
     n_positive = int(positive[rows].sum())
     if min(n_positive, len(rows) - n_positive) < _LEAST:
-        return _estimate("auc", np.nan, (np.nan, np.nan))
+        return _UNKNOWN
     weights = None if (weight[rows] == weight[rows[0]]).all() else weight[rows]
     y = positive[rows].astype(int)
     found = auc_confidence_interval(y, score[rows], sample_weight=weights, confidence=confidence)
-    return _estimate("auc", found.auc, (found.low, found.high))
+    return Estimate(found.auc, found.low, found.high)
 
 
-def _share(name, chosen, weight, among, confidence, least=_LEAST):
-    """Share of the rows `among` that are `chosen`."""
-    rows = np.flatnonzero(among & (weight > 0))
-    if len(rows) < least:
-        return _estimate(name, np.nan, (np.nan, np.nan))
-    share = float(np.average(chosen[rows], weights=weight[rows]))
-    return _estimate(name, share, wilson(share, effective_number(weight[rows]), confidence)[0])
-
-
-def _estimate(name, value, ends):
-    low, high = ends
-    return {name: value, f"{name}_low": float(low), f"{name}_high": float(high)}
+def _share(chosen, weight, confidence, least=_LEAST):
+    """Share of the rows that are `chosen`."""
+    if len(chosen) < least:
+        return _UNKNOWN
+    share = float(np.average(chosen, weights=weight))
+    [[low, high]] = wilson(share, effective_number(weight), confidence).tolist()
+    return Estimate(share, low, high)

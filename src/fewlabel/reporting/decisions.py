@@ -74,6 +74,6 @@ def curve(decision: Decision) -> list[PlainDict]:
         point: PlainDict = {"threshold": row["threshold"]}
         for name in _SHOWN:
             if name in row:  # there is no cost unless costs are given
-                point[name] = Estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
+                point[name] = Estimate.of_columns(row, name)
         points.append(point)
     return points

@@ -53,6 +53,6 @@ def _row(group: PlainDict) -> PlainDict:
     """One row, with each estimate in one piece, None where there is none."""
     row = {name: group[name] for name in ("group", "rows", "labels", "positives")}
     for name in _FIGURES:
-        estimate = Estimate(group[name], group[f"{name}_low"], group[f"{name}_high"])
+        estimate = Estimate.of_columns(group, name)
         row[name] = None if np.isnan(estimate.value) else estimate
     return row
