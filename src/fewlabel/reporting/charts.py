@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fewlabel.inspection import plot_range
@@ -59,21 +59,14 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     ['0.00', '0.25', '0.50']
     """
     largest = max(map(abs, values), default=0.0)
-    if largest and not 1e-3 <= largest < 1e6:
-        texts = [f"{value:g}" for value in values]
-    else:
-        decimals = max(map(_n_decimals, values), default=0)
-        texts = [f"{value:.{decimals}f}" for value in values]
-    return [text.replace("-", "\N{MINUS SIGN}") for text in texts]
-
-
-def _n_decimals(value: float) -> int:
-    """The smallest number of decimals that shows a value, up to the rounding of floats, exactly."""
-    tolerance = 1e-9 * max(abs(value), 1e-3)
-    decimals = 0
-    while decimals < 9 and abs(round(value, decimals) - value) > tolerance:
-        decimals += 1
-    return decimals
+    form = "g"
+    if largest == 0 or 1e-3 <= largest < 1e6:
+        decimals = 0
+        # Up to the rounding of floats.
+        while any(abs(round(value, decimals) - value) > 1e-9 * largest for value in values):
+            decimals += 1
+        form = f".{decimals}f"
+    return [f"{value:{form}}".replace("-", "\N{MINUS SIGN}") for value in values]
 
 
 def _marks(scale: Scale, about: int) -> list[PlainDict]:
@@ -124,23 +117,18 @@ class Panel:
         self.marks.append({"shape": "path", "kind": kind, "path": path})
         return self
 
-    def _points(self, xs: Iterable[float], ys: Iterable[float]) -> str:
+    def line(self, xs: Sequence[float], ys: Sequence[float], kind: str, close: str = "") -> "Panel":
+        """Add a line through points; the area inside of it is filled if it ends with the command Z."""
         points = [f"{self.x(x)} {self.y(y)}" for x, y in zip(xs, ys)]
-        return "L".join(points)
-
-    def line(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> "Panel":
-        """Add a line through points."""
-        return self._path(kind, f"M{self._points(xs, ys)}")
+        return self._path(kind, f"M{'L'.join(points)}{close}")
 
     def diagonal(self) -> "Panel":
         """Add the line of equal shares: what a random order gives, or exact probabilities."""
         return self.line(_SHARES, _SHARES, "chance")
 
-    def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], kind: str = "band") -> "Panel":
+    def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float]) -> "Panel":
         """Add the area between two lines."""
-        there = self._points(xs, low)
-        back = self._points(reversed(xs), reversed(high))
-        return self._path(kind, f"M{there}L{back}Z")
+        return self.line([*xs, *reversed(xs)], [*low, *reversed(high)], "band", "Z")
 
     def whisker(self, at: float, low: float, high: float, kind: str) -> "Panel":
         """Add a vertical line from low to high."""
@@ -148,19 +136,16 @@ class Panel:
 
     def dot(self, at: float, value: float, kind: str, note: str = "") -> "Panel":
         """Add a point; `note` is shown when the pointer is on it."""
-        place = {"x": self.x(at), "y": self.y(value)}
-        self.marks.append({"shape": "dot", "kind": kind, **place, "note": note})
+        self.marks.append({"shape": "dot", "kind": kind, "x": self.x(at), "y": self.y(value), "note": note})
         return self
 
     def estimate(
         self, at: float, name: str, found: PlainDict, color: int = 0, form: str = ".3f", thin: bool = False
     ) -> None:
         """Add a point with its interval; its note has the numbers."""
-        low = found["low"]
-        high = found["high"]
-        value = found["value"]
-        self.whisker(at, low, high, "stem" if thin else f"curve c{color}")
-        self.dot(at, value, f"f{color}", f"{name}: {value:{form}} ({low:{form}} to {high:{form}})")
+        value, low, high = (f"{found[part]:{form}}" for part in ("value", "low", "high"))
+        self.whisker(at, found["low"], found["high"], "stem" if thin else f"curve c{color}")
+        self.dot(at, found["value"], f"f{color}", f"{name}: {value} ({low} to {high})")
 
     def text(self, at: float, value: float, text: str) -> "Panel":
         """Add a text that ends at a point."""
@@ -189,8 +174,7 @@ def precision_panel(curves: Sequence[PlainDict]) -> Panel:
     """Precision-recall curves, with their bands if they have any."""
     panel = Panel(_SHARES, _SHARES, ("recall", "precision"))
     if "chance" in curves[0]:
-        chance = curves[0]["chance"]
-        panel.level(chance, "chance")
+        panel.level(curves[0]["chance"], "chance")
     return _curves(panel, curves)
 
 
@@ -270,9 +254,7 @@ def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
 
 def score_panel(histograms: Sequence[PlainDict]) -> Panel:
     """Histograms of probabilities, each normalized to its own rows."""
-    highest = 0.0
-    for histogram in histograms:
-        highest = max(highest, *histogram["shares"])
+    highest = max([share for histogram in histograms for share in histogram["shares"]], default=0.0)
     highest = highest or 1.0  # an axis needs some length
     panel = Panel(_SHARES, (0.0, highest * 1.05), ("predicted probability", "share of rows"))
     for number, histogram in enumerate(histograms):
@@ -306,7 +288,8 @@ def history_panel(
     """An estimate by batch: what was expected, what was measured, each with its interval, and the value at fit."""
     shown = [estimate for estimate in (*expected, *measured) if estimate is not None]
     values = [estimate[end] for estimate in shown for end in ("low", "high")]
-    values += [] if at_fit is None else [at_fit]
+    if at_fit is not None:
+        values.append(at_fit)
     room = 0.08 * max(max(values) - min(values), 0.02)
     panel = _batches_panel(names, (max(min(values) - room, 0.0), max(values) + room), label)
     if at_fit is not None:
@@ -354,9 +337,7 @@ def whiskers(rows: Sequence[PlainDict]) -> PlainDict:
     end = max(end, start + 0.01)
     width = 240.0
     x = Scale(start, end, 8.0, width - 16.0)
-    drawn = []
-    for row in rows:
-        drawn.append({"low": x(row["low"]), "score": x(row["score"]), "high": x(row["high"])})
+    drawn = [{part: x(row[part]) for part in ("low", "score", "high")} for row in rows]
     return {"width": width, "ticks": _marks(x, 4), "rows": drawn}
 
 
