@@ -58,7 +58,19 @@ class Sigmoids(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Softmax(Part):
+class _ScorePerClass(Part):
+    """What the links of one score per class share; these are the decision function."""
+
+    def check(self):
+        self.require(self.n_inputs > 1, "it is for two classes or more")
+
+    def decisions(self, scores):
+        """The scores."""
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax(_ScorePerClass):
     """Probabilities by the softmax of scores, one per class.
 
     Attributes
@@ -73,13 +85,6 @@ class Softmax(Part):
     slope: float
     n_inputs: int
 
-    def check(self):
-        self.require(self.n_inputs > 1, "it is for two classes or more")
-
-    def decisions(self, scores):
-        """The scores."""
-        return scores
-
     def probabilities(self, decision):
         """Probability of each class."""
         scaled = self.slope * decision
@@ -88,7 +93,7 @@ class Softmax(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Shares(Part):
+class Shares(_ScorePerClass):
     """Scores that are probabilities already, one per class.
 
     Attributes
@@ -99,13 +104,6 @@ class Shares(Part):
 
     kind: ClassVar[str] = "shares"
     n_inputs: int
-
-    def check(self):
-        self.require(self.n_inputs > 1, "it is for two classes or more")
-
-    def decisions(self, scores):
-        """The scores."""
-        return scores
 
     def probabilities(self, decision):
         """Probability of each class."""
@@ -271,6 +269,11 @@ class FittedModel(Part):
         return self.positive
 
     @property
+    def _sign(self):
+        """Of the decision function, which is for the second class, against scores, which are for the positive one."""
+        return -1 if self.positive == 0 else 1
+
+    @property
     def feature_names_in_(self) -> np.ndarray:
         names = self.names if self.encoder is None else self.encoder.names
         if names is None:
@@ -329,9 +332,7 @@ class FittedModel(Part):
     def decision_of(self, features: np.ndarray) -> np.ndarray:
         """As `decision_function`, of encoded rows."""
         decision = self.link.decisions(self.scores_of(features))
-        if decision.shape[1] > 1:
-            return decision
-        return -decision[:, 0] if self.positive == 0 else decision[:, 0]
+        return decision if decision.shape[1] > 1 else self._sign * decision[:, 0]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score of each row; higher means more confident.
@@ -365,9 +366,7 @@ class FittedModel(Part):
         """Probability of each class, by the decision function: what `predict_proba` returns, if scores are known."""
         if decision.ndim == 2:
             return self.link.probabilities(decision)
-        if self.positive == 0:
-            return self.link.probabilities(-decision[:, None])[:, ::-1]
-        return self.link.probabilities(decision[:, None])
+        return self.link.probabilities(self._sign * decision[:, None])[:, :: self._sign]
 
     def predict(self, X: Any) -> np.ndarray:
         """Class of each row.
@@ -384,14 +383,13 @@ class FittedModel(Part):
 
     def classes_at(self, decision: np.ndarray) -> np.ndarray:
         """Class of each row, by its decision function: what `predict` returns, if scores are known."""
-        classes = self.classes_
         if decision.ndim == 2:
-            return classes[decision.argmax(axis=1)]
-        if self.threshold is None:
-            return classes[(decision > 0).astype(np.intp)]
-        is_positive = (-decision if self.positive == 0 else decision) > self.threshold
-        codes = is_positive if self.positive == 1 else ~is_positive
-        return classes[codes.astype(np.intp)]
+            codes = decision.argmax(axis=1)
+        elif self.threshold is None:
+            codes = decision > 0
+        else:
+            codes = (self._sign * decision > self.threshold) == self.positive
+        return self.classes_[codes.astype(np.intp)]
 
     def positive_proba(self, X: Any) -> np.ndarray:
         """Probability of the positive class.
@@ -419,8 +417,9 @@ class FittedModel(Part):
         ndarray of int of shape (n_samples,)
         """
         self._require_positive()
-        decision = self.decision_function(X)
-        towards = decision[:, self.positive] if decision.ndim == 2 else decision * (1 if self.positive else -1)
+        towards = self.scores_towards(self.features(X))
+        if towards.ndim == 2:
+            towards = towards[:, self.positive]
         return np.argsort(-towards, kind="stable")
 
     def _require_positive(self):
@@ -457,7 +456,7 @@ class FittedModel(Part):
     def scores_towards(self, features: np.ndarray) -> np.ndarray:
         """Score of each encoded row, higher for the positive class; with three classes or more, one per class."""
         decision = self.decision_of(features)
-        return -decision if self.positive == 0 and decision.ndim == 1 else decision
+        return decision if decision.ndim == 2 else self._sign * decision
 
     def _groups(self):
         if self.encoder is not None:

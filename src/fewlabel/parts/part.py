@@ -103,8 +103,7 @@ class Part:
 
     def _measure(self, declared):
         """Compare sizes of the same name, and make attributes of them."""
-        numbers_of_fields = {name: getattr(self, name) for name in field_types(type(self))}
-        sizes = {name: number for name, number in numbers_of_fields.items() if type(number) is int}
+        sizes = {name: value for name, value in self.__getstate__().items() if type(value) is int}
         for name, (shape, _) in declared.items():
             value = getattr(self, name)
             if value is None:
