@@ -60,15 +60,9 @@ def _card(booster: Any, table: pd.DataFrame) -> PlainDict:
     card = scorecard(booster, points=_POINTS, base=_BASE)
     # The booster was fitted to an array: x3 is the fourth column.
     names = {f"x{k}": str(name) for k, name in enumerate(table.columns)}
-    with_gaps = {str(name) for name in table.columns[table.isna().any()]}
-    blocks: dict[str, list[PlainDict]] = {}
-    # The first row is the number of points that every row of the table starts with.
-    for row in card.iloc[1:].itertuples(index=False):
-        name = names.get(str(row.column), str(row.column))
-        block = blocks.setdefault(name, [])
-        if row.interval != "missing" or name in with_gaps:
-            block.append({"interval": str(row.interval), "points": float(row.points)})
-    columns = [{"name": name, "rows": rows} for name, rows in blocks.items()]
+    card["column"] = card["column"].replace(names)
+    with_gaps = table.columns[table.isna().any()].map(str)
+    columns = card_columns(card[(card["interval"] != "missing") | card["column"].isin(with_gaps)])
     shown = columns[:_MOST_BLOCKS]
     return {
         "points": _POINTS,
@@ -77,3 +71,22 @@ def _card(booster: Any, table: pd.DataFrame) -> PlainDict:
         "columns": shown,
         "columns_left_out": len(columns) - len(shown),
     }
+
+
+def card_columns(card: pd.DataFrame) -> list[PlainDict]:
+    """The intervals of each column and their points.
+
+    Parameters
+    ----------
+    card : DataFrame
+        What :func:`fewlabel.inspection.scorecard` returned.
+
+    Returns
+    -------
+    list of dict
+    """
+    columns = []
+    # The first row is the number of points that every row of the table starts with.
+    for name, rows in card.iloc[1:].groupby("column", sort=False):
+        columns.append({"name": name, "rows": rows[["interval", "points"]].to_dict("records")})
+    return columns

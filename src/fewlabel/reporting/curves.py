@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from fewlabel.auto import AutoClassifier, learning_curve
 from fewlabel.decisions import Estimate
@@ -31,14 +32,15 @@ def of_decisions(points: Sequence[PlainDict], prior: float) -> tuple[PlainDict, 
     prior : float
         Share of positives among the rows.
     """
-    recall = {part: [point["recall"][part] for point in points] for part in ("value", "low", "high")}
-    precision = {part: [point["precision"][part] for point in points] for part in ("value", "low", "high")}
+    recall = pd.DataFrame([point["recall"] for point in points]).rename(columns={"value": "y"})
+    precision = pd.DataFrame([point["precision"] for point in points]).rename(columns={"value": "y"})
     share = np.array([point["share"]["value"] for point in points])
-    false = np.clip(share * (1 - np.array(precision["value"])) / (1 - prior), 0.0, 1.0)
-    roc = {"x": [0.0, *false.tolist()], "y": [0.0, *recall["value"]]}
-    roc |= {"low": [0.0, *recall["low"]], "high": [0.0, *recall["high"]]}
-    of_precision = {"x": recall["value"], "y": precision["value"], "low": precision["low"], "high": precision["high"]}
-    return roc, {**of_precision, "chance": prior}
+    false = np.clip(share * (1 - precision["y"]) / (1 - prior), 0.0, 1.0)
+    of_recall = recall.assign(x=false)
+    # With no row flagged, none is found.
+    roc = {name: [0.0, *values] for name, values in of_recall.to_dict("list").items()}
+    of_precision = precision.assign(x=recall["y"])
+    return roc, {**of_precision.to_dict("list"), "chance": prior}
 
 
 def of_class(is_class: np.ndarray, score: np.ndarray) -> tuple[PlainDict, PlainDict]:
@@ -128,13 +130,6 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
     correct = _shrunken(np.trace(counts), n_rows, share)
     balanced = _mean_recall(counts, share)
     n_untested = int((counts.sum(axis=1) == 0).sum())
-    text = (
-        f"About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to "
-        f"{correct.high:.0%}), if classes are as frequent as among the {n_rows} labels. The mean recall of the "
-        f"classes (balanced accuracy) is about {balanced.value:.0%} ({balanced.low:.0%} to {balanced.high:.0%})"
-    )
-    if n_untested:
-        text += f", with nothing found of {n_untested} class{'es' if n_untested > 1 else ''} that could not be tested"
     return {
         "names": [names[k] for k in largest],
         "counts": counts[np.ix_(largest, largest)],
@@ -142,7 +137,7 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
         "correct": correct,
         "balanced": balanced,
         "untested": n_untested,
-        "text": f"{text}.",
+        "text": sentences.confusion_text(correct, balanced, n_rows, n_untested),
         "recall": [_shrunken(counts[k, k], counts[k].sum(), share) for k in largest],
         "pairs": _mistakes(counts, names),
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fewlabel.files import write_text
 from fewlabel.reporting import charts
+from fewlabel.reporting.additive import card_columns
 from fewlabel.reporting.figures import FIGURES, number_texts, signed
 from fewlabel.types import PlainDict
 
@@ -48,7 +49,7 @@ def render(summary: PlainDict) -> str:
     largest = max([row["importance"] for row in summary["importances"]], default=1.0)
     shown["importance_scale"] = largest or 1.0  # lengths of bars are divided by it
     shown["point_scale"] = charts.point_scale(card["columns"] if card else [])
-    return _environment().get_template("report.html.j2").render(shown)
+    return render_template("report.html.j2", **shown)
 
 
 def render_card(summary: PlainDict, manifest: PlainDict | None = None) -> str:
@@ -65,22 +66,24 @@ def render_card(summary: PlainDict, manifest: PlainDict | None = None) -> str:
     -------
     str
     """
-    card = _environment().get_template("model_card.md.j2").render(summary, manifest=manifest)
+    card = render_template("model_card.md.j2", **summary, manifest=manifest)
     # Tags of users stay escaped; quotes mean nothing in Markdown.
     return card.replace("&#39;", "'").replace("&#34;", '"')
 
 
 def _panels(summary: PlainDict) -> PlainDict:
     """The figures."""
-    return {
-        "roc_panel": summary["roc"] and charts.roc_panel(summary["roc"]),
-        "precision_panel": summary["roc"] and charts.precision_panel(summary["precision_recall"]),
-        "calibration_panel": charts.calibration_panel(summary["calibration"]) if summary["calibration"] else None,
-        "learning_panel": summary["learning_curve"] and charts.learning_panel(summary["learning_curve"]),
-        "score_panel": charts.score_panel(summary["scores"]),
-        "decision_panels": _decision_panels(summary),
-        "shape_panels": charts.shape_panels(summary["shape_functions"]),
+    drawn: PlainDict = {
+        "roc": charts.roc_panel,
+        "precision_recall": charts.precision_panel,
+        "calibration": charts.calibration_panel,
+        "learning_curve": charts.learning_panel,
+        "scores": charts.score_panel,
     }
+    panels = {f"{name}_panel": summary[name] and draw(summary[name]) for name, draw in drawn.items()}
+    panels["decision_panels"] = _decision_panels(summary)
+    panels["shape_panels"] = charts.shape_panels(summary["shape_functions"])
+    return panels
 
 
 def _script() -> str:
@@ -89,11 +92,8 @@ def _script() -> str:
 
 def _slider_values(row: PlainDict) -> PlainDict:
     """The threshold, and value, low and high of each estimate at it."""
-    values: PlainDict = {"threshold": row["threshold"]}
-    for name, estimate in row.items():
-        if name != "threshold":
-            values[name] = [estimate["value"], estimate["low"], estimate["high"]]
-    return values
+    estimates = {name: list(found.values()) for name, found in row.items() if name != "threshold"}
+    return {"threshold": row["threshold"], **estimates}
 
 
 def _position_of_threshold(summary: PlainDict) -> int:
@@ -109,15 +109,11 @@ def _decision_panels(summary: PlainDict) -> list[tuple[str, charts.Panel]]:
     if summary["decisions"] is None:
         return []
     share = summary["decisions"]["estimates"]["share"]["value"]
-    curve = summary["decision_curve"]
-    panels = [
-        ("Gain", charts.decision_panel(curve, "recall", "recall", share)),
-        ("Precision", charts.decision_panel(curve, "precision", "precision", share)),
-    ]
+    shown = [("Gain", "recall", "recall"), ("Precision", "precision", "precision")]
     if summary["decisions"]["costs"] is not None:
-        cost = charts.decision_panel(curve, "cost", "expected cost per row", share)
-        panels.append(("Expected cost", cost))
-    return panels
+        shown.append(("Expected cost", "cost", "expected cost per row"))
+    curve = summary["decision_curve"]
+    return [(title, charts.decision_panel(curve, name, label, share)) for title, name, label in shown]
 
 
 @functools.cache  # to compile the templates takes longer than to fill them
@@ -168,23 +164,13 @@ def render_scorecard(card: "pd.DataFrame", *, title: str, positive: str, points:
     str
         HTML.
     """
-    blocks: dict[str, list[PlainDict]] = {}
-    for row in card.iloc[1:].to_dict("records"):
-        blocks.setdefault(row["column"], []).append(row)
-    columns = [{"name": name, "rows": rows} for name, rows in blocks.items()]
+    columns = card_columns(card)
     first = card["points"].iloc[0]
     is_rounded = card["points"].dtype.kind != "f"
-    start = f"{first}" if is_rounded else f"{first:.1f}"
-    template = _environment().get_template("scorecard.html.j2")
-    return template.render(
-        title=title,
-        positive=positive,
-        points=f"{points:g}",
-        base=f"{base:g}",
-        start=start,
-        columns=columns,
-        point_scale=charts.point_scale(columns),
-    )
+    about = {"title": title, "positive": positive, "points": f"{points:g}", "base": f"{base:g}"}
+    about["start"] = f"{first}" if is_rounded else f"{first:.1f}"
+    scale = charts.point_scale(columns)
+    return render_template("scorecard.html.j2", **about, columns=columns, point_scale=scale)
 
 
 def write(summary: PlainDict, path: str | os.PathLike[str]) -> None:

@@ -6,7 +6,7 @@ The numbers come from the summary or from the model: nothing is estimated here.
 from typing import Any
 
 from fewlabel.auto import AutoClassifier, LearningCurve
-from fewlabel.decisions import Sensitivity
+from fewlabel.decisions import Estimate, Sensitivity
 from fewlabel.reporting.figures import signed
 from fewlabel.tables import Decision, TableClassifier
 from fewlabel.text import short
@@ -128,6 +128,18 @@ def rough(number: int) -> str:
     """Round to two significant digits."""
     digits = max(len(str(number)) - 2, 0)
     return f"{round(number, -digits):,}"
+
+
+def confusion_text(correct: Estimate, balanced: Estimate, n_labels: int, n_untested: int) -> str:
+    """How many rows, and how many of a class, are predicted right, with more than two classes."""
+    text = (
+        f"About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to "
+        f"{correct.high:.0%}), if classes are as frequent as among the {n_labels} labels. The mean recall of the "
+        f"classes (balanced accuracy) is about {balanced.value:.0%} ({balanced.low:.0%} to {balanced.high:.0%})"
+    )
+    if n_untested:
+        text += f", with nothing found of {n_untested} class{'es' if n_untested > 1 else ''} that could not be tested"
+    return f"{text}."
 
 
 # Decisions ---------------------------------------------------------------------------------------------------
