@@ -6,7 +6,8 @@ FEWLABEL_DATA=folder python -m benchmarks.quality.positives_only [--draws 3] [--
 labeled 20 times as often as the lowest). The AUC is that of 600 other rows ("auc_new") and of the unlabeled rows
 ("auc_hidden"), which all intervals are about. "AutoClassifier, audit" knows the answers to 50 audited rows.
 "AutoClassifier, named" is told the column. Peers that are not installed (`pip install pulearn pu-toolbox`) are left
-out. Runs in the file are not made again.
+out; uPU and nnPU are told the true prior. The prior of a peer is the mean of its probabilities over the unlabeled rows.
+Runs in the file are not made again.
 """
 
 import argparse
@@ -136,8 +137,11 @@ def own(X, y, labeled, is_new, column, seed, method):
     return [roc_auc_score(y[is_new], model.decision_function(X[is_new])), truths["auc"], own_loss, *figures]
 
 
-def peers(seed):
-    """Other ways to learn from positives and unlabeled rows: functions of (X, s) that return one of rows."""
+def peers(seed, prior=None):
+    """Other ways to learn from positives and unlabeled rows: functions of (X, s) that return one of rows.
+
+    Those that have to be told the prior are among them if it is given.
+    """
 
     def catboost(X, s):
         # With so few labels as good as 1000 trees.
@@ -171,13 +175,20 @@ def peers(seed):
         found["pu-toolbox: PUSB"] = lambda X, s: PUSBClassifier().fit(X, s).predict_proba
         found["pu-toolbox: LBE"] = lambda X, s: LBEClassifier().fit(X, s).predict_proba
         found["pu-toolbox: Elkan-Noto"] = lambda X, s: ElkanNotoClassifier(random_state=seed).fit(X, s).predict_proba
+        if prior is not None:
+            from pu_toolbox.estimators.risk.nnpu import NonNegativePUClassifier
+            from pu_toolbox.estimators.risk.upu import UPUClassifier
+
+            network = dict(class_prior=prior, random_state=seed)
+            found["pu-toolbox: uPU"] = lambda X, s: UPUClassifier(prior).fit(X, s).predict_proba
+            found["pu-toolbox: nnPU"] = lambda X, s: NonNegativePUClassifier(**network).fit(X, s).predict_proba
     except ImportError:
         print("pu-toolbox is not installed: left out")
     return found
 
 
 def peer(X, y, labeled, is_new, fit):
-    """The AUCs and the log-loss of a peer; it says nothing of how good it is."""
+    """The AUCs, the log-loss and the prior of a peer; it says nothing of how good it is."""
     kept = np.flatnonzero(~is_new)
     X = StandardScaler().fit(X[kept]).transform(X)
     s = np.isin(kept, labeled).astype(int)
@@ -190,7 +201,9 @@ def peer(X, y, labeled, is_new, fit):
     probability = np.asarray(score(X[hidden]))[:, 1]
     loss = log_loss(y[hidden], np.clip(probability, 1e-6, 1 - 1e-6), labels=[0, 1])
     new = roc_auc_score(y[is_new], np.asarray(score(X[is_new]))[:, 1])
-    return [new, roc_auc_score(y[hidden], probability), loss, *[np.nan] * (4 * len(FIGURES))]
+    of_prior = {"prior": probability.mean(), "prior_truth": y[hidden].mean()}
+    figures = [of_prior.get(figure + end, np.nan) for figure in FIGURES for end in ("", "_low", "_high", "_truth")]
+    return [new, roc_auc_score(y[hidden], probability), loss, *figures]
 
 
 def measure(name, way, draw, method):
@@ -200,7 +213,8 @@ def measure(name, way, draw, method):
     if method.startswith(OWN):
         figures = own(X, y, labeled, is_new, column, draw, method)
     else:
-        figures = peer(X, y, labeled, is_new, peers(draw)[method])
+        hidden = np.setdiff1d(np.flatnonzero(~is_new), labeled)
+        figures = peer(X, y, labeled, is_new, peers(draw, y[hidden].mean())[method])
     return [[len(labeled), time.process_time() - start, *figures]]
 
 
@@ -209,6 +223,7 @@ def show(runs):
     keys = ["way", "method"]
     means = runs.groupby(keys)[["auc_new", "auc_hidden", "log_loss", "seconds"]].mean()
     means.insert(0, "runs", runs.groupby(keys).size())
+    means["prior error"] = (runs["prior"] - runs["prior_truth"]).abs().groupby([runs[key] for key in keys]).mean()
     print(means.round(3).to_markdown())
     own_runs = runs[runs.method.str.startswith(OWN)]
     rows = []
@@ -233,7 +248,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("positives_only.csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    methods = options.methods or [OWN, f"{OWN}, audit", NAMED, *peers(0)]
+    methods = options.methods or [OWN, f"{OWN}, audit", NAMED, *peers(0, 0.5)]
     keys = [(name, way, draw, m) for draw, name, way, m in product(range(options.draws), TABLES, options.ways, methods)]
     # A random choice depends on no column that could be named.
     keys = [key for key in keys if key[1] != "random" or key[3] != NAMED]

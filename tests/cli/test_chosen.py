@@ -88,7 +88,7 @@ def test_rows_that_an_old_score_put_on_top(capsys):
     labeled = np.zeros(N_ROWS, dtype=bool)
     labeled[np.argsort(-(old + 0.1 * rng.normal(size=N_ROWS)))[:250]] = True
     printed, metrics, _, _ = fit(table, bad, labeled, capsys)
-    assert "Labels were chosen" in printed
+    assert printed.startswith("Labels were chosen")
     assert says_no_number(metrics, printed)
 
 
@@ -106,7 +106,7 @@ def test_accepted_applicants(capsys):
     score = rank(table["income"]) + rank(table["age"]) - rank(table["debt"])
     labeled = rng.random(N_ROWS) < 0.5 / (1 + np.exp(2.0 - 1.5 * score))
     printed, metrics, auc, precision = fit(table, bad, labeled, capsys)
-    assert "Labels were chosen" in printed
+    assert printed.startswith("Labels were chosen")
     assert "count as" in printed
     assert holds(metrics, auc, precision)
 

@@ -331,7 +331,7 @@ def _write_all(
 
 
 def show(summary: dict[str, Any]) -> None:
-    """Print the leaderboard, the headline and the threshold."""
+    """Print who was labeled, the leaderboard, the headline and the threshold."""
     rows = []
     # The model that is saved first, then what it is made of.
     for row in sorted(summary["leaderboard"], key=lambda row: row["family"] != "ensemble"):
@@ -343,9 +343,8 @@ def show(summary: dict[str, Any]) -> None:
         weight = f"{row['weight']:.2f}" if has_weight else ""
         rows.append([name, learns_from, f"{row['score']:.3f}", interval, weight, f"{row['fit_seconds']:.2f}"])
     data = summary["data"]
-    only_positives = summary["task"] == "positive-unlabeled"
-    # First: everything below it rests on what these labels cannot show.
-    if only_positives:
+    # First: whom every number below it is about.
+    if summary["selection"]["text"]:
         print(summary["selection"]["text"])
     title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
     headings = ["method", "learns from", summary["score_name"], "95% interval", "weight", "seconds"]
@@ -354,14 +353,12 @@ def show(summary: dict[str, Any]) -> None:
     # Without an estimate for the unlabeled rows, the scores in the table could be taken for one.
     if headline["reason"] is not None:
         print("The scores of the methods are for rows like the labeled ones.")
-    if summary["selection"]["text"] and not only_positives:
-        print(summary["selection"]["text"])
     print(f"{headline['text']} {summary['certainty']['text']}".rstrip())
     # Old terminals have no minus sign of its own.
     print(summary["choice"]["text"].replace("\N{MINUS SIGN}", "-"))
     if summary["confusion"] is not None:
         print(summary["confusion"]["text"])
-    if only_positives:
+    if summary["task"] == "positive-unlabeled":
         print(summary["unlabeled"]["text"])
     if summary["decisions"] is not None:
         print(summary["decisions"]["text"])
