@@ -307,8 +307,7 @@ class RankingClassifier(LabeledClassifier):
 
     Subclasses implement
 
-    - ``_fit(X, signs, weight)``: learn from the rows, ``signs`` in {+1, -1, 0}, ``weight`` positive or None; it may
-      return rows of fewer columns that give the same scores, for the models of the folds;
+    - ``_fit(X, signs, weight)``: learn from the rows, ``signs`` in {+1, -1, 0}, ``weight`` positive or None;
     - ``_score(X)``: the score of each row, higher for positives, any offset.
     """
 
@@ -359,10 +358,10 @@ class RankingClassifier(LabeledClassifier):
         """Learn, and choose threshold and probabilities; the rows of the fit as `_fit` took them, and their scores."""
         X, signs, weight = self._read_rows(X, y, sample_weight)
         self._compare_with_last_fit()
-        rows_of_folds = self._fit(X, signs, weight)
+        self._fit(X, signs, weight)
         scores = self._score(X)
         self._make_classifier(scores, signs, weight)
-        return X if rows_of_folds is None else rows_of_folds, signs, weight, scores
+        return X, signs, weight, scores
 
     def _finish(self, X, signs, weight, scores):
         """What `fit` does beyond `fit_ranking`."""

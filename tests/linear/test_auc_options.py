@@ -290,10 +290,6 @@ def test_more_columns_than_rows_are_solved_in_the_space_of_the_rows(loss, monkey
     np.testing.assert_allclose(rotated.coef_, plain.coef_, atol=1e-4)
     np.testing.assert_allclose(path[:, 1], plain.coef_[0], atol=1e-4)
     assert (gaps >= 0).all()
-    monkeypatch.undo()
-    again = LinearAUCClassifier(0.01, warm_start=True, **form).fit(X, y, weight)
-    n_cold = again.n_iter_
-    assert again.fit(X, y, weight).n_iter_ < n_cold
 
 
 def test_quasi_newton_steps_reach_the_certified_optimum():
@@ -414,12 +410,11 @@ def test_coordinates_of_wide_rows_keep_their_differences(kind):
         X[3] *= 1e8
     elif kind == "float32":
         X = X.astype(np.float32)
-    space = exact.RowSpan(X)
+    rows, basis = exact.row_span(X)
     centered = X - X.mean(axis=0, dtype=np.float64)
-    w = np.random.default_rng(1).normal(size=space.rows.shape[1])
-    np.testing.assert_allclose(space.rows @ w, centered @ space.expand(w), atol=1e-7 * np.abs(X).max())
-    np.testing.assert_allclose(space.project(space.expand(w)), w, atol=1e-6)
-    assert np.linalg.norm(space.expand(w)) == pytest.approx(np.linalg.norm(w), rel=1e-7)
+    w = np.random.default_rng(1).normal(size=rows.shape[1])
+    np.testing.assert_allclose(rows @ w, centered @ (basis @ w), atol=1e-7 * np.abs(X).max())
+    np.testing.assert_allclose(basis.T @ basis, np.eye(len(w)), atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["huge", "constant"])

@@ -3,7 +3,6 @@
 import numbers
 import time
 import warnings
-from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from fewlabel.foreign.scikit_learn import validate_parameters
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear._exact import RowSpan, Solution, is_wide, linear_algebra_threads, solve_path
+from fewlabel.linear._exact import Solution, linear_algebra_threads, solve_path
 from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.linear._steps import Stream, certificate, sdcd
 from fewlabel.random_streams import draw_seed
@@ -116,15 +115,11 @@ class LinearAUCClassifier(LinearRanker):
         Number of pairs k of the whole stream, in OAM's constant :math:`C = 1 / (\lambda k)`. None means the pairs of
         the rows in `fit`, and a million in `partial_fit`, where they are not known.
     record_history : bool, default=False
-        Whether to set `history_`; `verbose` sets it too. Costs a sort of the scores in each iteration.
+        Whether to set `history_`. Costs a sort of the scores in each iteration.
     n_jobs : int, default=None
         Threads of the matrix products; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
         Draws pairs, their order, the buffers, and the subsample of rows that "exact" starts from if there are many.
-    warm_start : bool, default=False
-        "exact" starts from the last `coef_`, an online solver continues with the new rows, the others start again.
-    verbose : int, default=0
-        If positive, print objective, gap and AUC after each iteration or pass.
 
     Attributes
     ----------
@@ -194,9 +189,6 @@ class LinearAUCClassifier(LinearRanker):
     0.007
     """
 
-    # The stream has the parameters that it was started with.
-    _continued = "_stream"
-
     def __init__(
         self,
         alpha: Positive = 1e-3,
@@ -215,8 +207,6 @@ class LinearAUCClassifier(LinearRanker):
         record_history: bool = False,
         n_jobs: int | None = None,
         random_state: Seed = None,
-        warm_start: bool = False,
-        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.solver = solver
@@ -233,8 +223,6 @@ class LinearAUCClassifier(LinearRanker):
         self.record_history = record_history
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
 
     _parameter_constraints: dict = constraints_of(__init__)
 
@@ -293,15 +281,13 @@ class LinearAUCClassifier(LinearRanker):
         F = self._features(X)
         positive = signs[labeled] > 0
         history: dict[str, list] = {"objective": [], "gap": [], "auc": [], "seconds": []}
-        after = self._recorder(history, F, positive) if self.record_history or self.verbose else None
+        after = _recorder(history, F, positive) if self.record_history else None
         with linear_algebra_threads(self.n_jobs, F):
-            space = RowSpan(F) if self.solver == "exact" and is_wide(F) else None
-            self._minimize(F, space, positive, weight, after)
+            self._minimize(F, positive, weight, after)
         if after is not None:
             self.history_ = {name: np.array(values) for name, values in history.items()}
-        return space.rows if space is not None and self.basis == "linear" and labeled.all() else None
 
-    def _minimize(self, F, space, positive, weight, after):
+    def _minimize(self, F, positive, weight, after):
         max_iter = self.max_iter or _MAX_ITER.get(self.solver, 1)
         if self.solver in _ONLINE:
             self._run_stream(F, positive, max_iter, after)
@@ -314,9 +300,7 @@ class LinearAUCClassifier(LinearRanker):
             "after": after,
         }
         if self.solver == "exact":
-            start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
-            path = partial(solve_path, F) if space is None else space.solve_path
-            solution = path(positive, weight, [self.alpha], start=start, **control)[0]
+            solution = solve_path(F, positive, weight, [self.alpha], **control)[0]
         else:
             permuted = self.solver == "sdcd-perm"
             options = {"permuted": permuted, "average": self.average, "init": self.init}
@@ -355,7 +339,6 @@ class LinearAUCClassifier(LinearRanker):
     def _run_stream(self, F, positive, max_iter, after):
         n_positives = np.count_nonzero(positive)
         n_pairs = n_positives * (len(positive) - n_positives)
-        goes_on = hasattr(self, "_stream")
         stream = self._open_stream(self.expected_pairs or n_pairs, F.shape[1])
         risk = PairRisk(positive, None, stream.squared)
         rng = stream.next_generator()
@@ -364,26 +347,23 @@ class LinearAUCClassifier(LinearRanker):
                 stream.forget_rows()
             order = rng.permutation(len(positive))
             stream.feed(F[order], positive[order], rng, keep=n_done == max_iter)
-            # The dual variables of "msgd" are not known, and those of an earlier fit are of other pairs.
-            own = None if goes_on or self.solver == "msgd" else stream.dual_point(n_pairs)
+            # The dual variables of "msgd" are not known.
+            own = None if self.solver == "msgd" else stream.dual_point(n_pairs)
             objective, gap = certificate(F, risk, stream.coef, self.alpha, own)
             if after is not None:
                 after(stream.coef, objective, gap)
         self._stream = stream.state()
         self._keep(Solution(stream.coef, objective, gap, max_iter))
 
-    def _recorder(self, history, F, positive):
-        """Return a function that appends to `history` after each iteration, and prints if verbose."""
-        begin = time.perf_counter()
 
-        def record(coef, objective, gap):
-            auc = area(positive, F @ coef)
-            history["objective"].append(objective)
-            history["gap"].append(gap)
-            history["auc"].append(auc)
-            history["seconds"].append(time.perf_counter() - begin)
-            if self.verbose:
-                n_iter = len(history["gap"])
-                print(f"{self.solver} {n_iter}: objective {objective:.6g}, gap {gap:.3g}, AUC {auc:.6f}")
+def _recorder(history, F, positive):
+    """Return a function that appends to `history` after each iteration."""
+    begin = time.perf_counter()
 
-        return record
+    def record(coef, objective, gap):
+        history["objective"].append(objective)
+        history["gap"].append(gap)
+        history["auc"].append(area(positive, F @ coef))
+        history["seconds"].append(time.perf_counter() - begin)
+
+    return record

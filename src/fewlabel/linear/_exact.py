@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.linalg import cho_factor, cho_solve, qr, solve_triangular
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg import cho_factor, cho_solve, qr
 from scipy.sparse import issparse
 
 from fewlabel.linear._pairs import PairRisk, weight_at
@@ -29,9 +28,6 @@ _MEMORY = 20
 _STEPS_PER_ITERATION = 10
 # Largest number of rows for which more columns than rows are rotated away.
 _WIDE = 3000
-# Rows whose squared distance from the span of others is below this share of the largest need more digits than a Gram
-# matrix has.
-_INDEPENDENT = 1e-8
 _CELLS_WORTH_THREADS = 5_000_000
 # A gap that is not below this share of the smallest one counts as no smaller.
 _LEAST_PROGRESS = 0.999
@@ -135,7 +131,12 @@ def solve_path(X, positive, weight, alphas, *, start=None, after=None, **control
     contains the optimum.
     """
     if is_wide(X):
-        return RowSpan(X).solve_path(positive, weight, alphas, start=start, after=after, **control)
+        rows, basis = row_span(X)
+        if start is not None:
+            start = start @ basis
+        expanded_after = None if after is None else lambda w, *bounds: after(basis @ w, *bounds)
+        solutions = solve_path(rows, positive, weight, alphas, start=start, after=expanded_after, **control)
+        return [one._replace(coef=basis @ one.coef) for one in solutions]
     solutions = []
     for alpha in alphas:
         solutions.append(solve(X, positive, weight, alpha, start=start, after=after, **control))
@@ -148,57 +149,14 @@ def is_wide(X):
     return not issparse(X) and len(X) < X.shape[1] and len(X) <= _WIDE
 
 
-class RowSpan:
-    r"""The space that rows span, with fewer coordinates than there are columns.
+def row_span(X):
+    """Coordinates of rows in the space that they span, and the orthonormal basis of it, as columns.
 
-    Differences of rows do not depend on their mean, which is removed first, as it would cost digits. The Cholesky
-    factor L of the Gram matrix :math:`Z Z^\top` of what is left holds the rows in coordinates of the orthonormal basis
-    :math:`Z^\top L^{-\top}`.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows, n_coordinates)
+    Differences of rows do not depend on their mean, which is removed first, as it would cost digits.
     """
-
-    def __init__(self, X):
-        Z = X.astype(np.float64)
-        Z -= Z.mean(axis=0)
-        # Squares that overflow leave a rank of 0, and rows that `solve` refuses.
-        with np.errstate(over="ignore", invalid="ignore"):
-            gram = Z @ Z.T
-        factor, order, rank, _ = dpstrf(gram, lower=1, tol=_INDEPENDENT * gram.diagonal().max())
-        order -= 1
-        if rank >= len(Z) - 1:
-            # All rows but one, since they sum to 0.
-            self.rows = np.empty((len(Z), rank))
-            self.rows[order] = np.tril(factor)[:, :rank]
-            self._spanning = Z
-            self._chosen = order[:rank]
-            self._factor = factor[:rank, :rank]
-        else:
-            Q, R = qr(Z.T, mode="economic", overwrite_a=True, check_finite=False)
-            self.rows = np.ascontiguousarray(R.T)
-            self._spanning = Q.T
-            self._chosen = slice(None)
-            self._factor = np.eye(len(R))
-
-    def solve_path(self, positive, weight, alphas, *, start=None, after=None, **control):
-        """As `solve_path` of the rows themselves."""
-        if start is not None:
-            start = self.project(start)
-        expanded_after = None if after is None else lambda w, *bounds: after(self.expand(w), *bounds)
-        solutions = solve_path(self.rows, positive, weight, alphas, start=start, after=expanded_after, **control)
-        return [one._replace(coef=self.expand(one.coef)) for one in solutions]
-
-    def expand(self, w):
-        """Coefficients of the columns from those of the coordinates."""
-        shares = np.zeros(len(self._spanning))
-        shares[self._chosen] = solve_triangular(self._factor, w, lower=True, trans="T")
-        return self._spanning.T @ shares
-
-    def project(self, w):
-        """Coefficients of the coordinates with the same differences of scores as those of the columns."""
-        return solve_triangular(self._factor, (self._spanning @ w)[self._chosen], lower=True)
+    centered = X - X.mean(axis=0, dtype=np.float64)
+    basis, triangle = qr(centered.T, mode="economic", overwrite_a=True, check_finite=False)
+    return np.ascontiguousarray(triangle.T), basis
 
 
 def _check_magnitude(X, alpha):

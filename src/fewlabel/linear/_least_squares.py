@@ -1,14 +1,11 @@
 """Least-squares AUC in closed form: supervised (LSAUC), SAMULT and PNU-AUC."""
 
 import numbers
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, cg, eigsh
-from sklearn.exceptions import ConvergenceWarning
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Count, Interval, Positive, RankingClassifier, Share, StrOptions, check_weights, constraints_of
@@ -17,12 +14,11 @@ from fewlabel.kernels.ranks import area
 from fewlabel.linear._auc_path import labeled_folds
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear._exact import RowSpan
+from fewlabel.linear._exact import row_span
 from fewlabel.linear._pairs import weight_at
-from fewlabel.linear.moments import SIGNS, Moments, group_means, group_moments, pair_terms, quadratic, solve
+from fewlabel.linear.moments import Moments, group_moments, quadratic, solve
 from fewlabel.random_streams import draw_seed
 from fewlabel.types import MatrixLike, Seed
-from fewlabel.warning_filters import caller_level
 
 # Multiples of the mean eigenvalue of the quadratic term.
 _ALPHAS = np.logspace(-4, 2, 13)
@@ -85,8 +81,7 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
     alpha_, gamma_, prior_ : float
         The penalty, weight and prior that were used.
     psd_fixed_ : bool
-        Whether the quadratic form of "pnu" was indefinite. Its negative eigenvalues were then set to zero (sparse rows:
-        the form was shifted until none was negative).
+        Whether the quadratic form of "pnu" was indefinite. Its negative eigenvalues were then set to zero.
     components_ : ndarray of shape (n_components, n_features)
         Centers of the Gaussian functions.
     cv_scores_ : ndarray of shape (n_gammas, n_alphas)
@@ -106,8 +101,8 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
     solving the linear system would return a saddle point. Its negative eigenvalues are therefore set to zero.
     A pair of a row and its copy is not, so that with "pnu" a row of weight 2 is not the same as a repeated row.
 
-    Sparse rows stay sparse with ``basis="linear"``: the system is solved by conjugate gradients, for a single `alpha`
-    and `gamma`.
+    Sparse rows stay sparse, but their covariances do not: reduce more than 10,000 columns (`TruncatedSVD`), or use
+    `LinearAUCClassifier`.
 
     The objective does not determine a threshold: `predict` uses the one with the best balanced accuracy on the labeled
     rows, and `predict_proba` a sigmoid fitted to them; after `partial_fit`, on the last batch with both classes.
@@ -177,8 +172,8 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Dense rows. The first batch sets the centers of the Gaussian functions.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The first batch sets the centers of the Gaussian functions.
         y : array-like of shape (n_samples,)
             The class of each row; unlabeled rows are marked as in `fit`.
         classes : array-like of shape (2,), default=None
@@ -196,8 +191,6 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
             raise ValueError(
                 "partial_fit keeps no rows for cross-validation, so alpha and gamma cannot be 'cv': set them to numbers"
             )
-        if sparse.issparse(X):
-            raise ValueError("partial_fit stores the covariance of all columns and does not take sparse rows: use fit")
         X, signs = read_batch(self, X, y, classes)
         weight = np.ones(len(signs)) if sample_weight is None else check_weights(sample_weight, X)
         if not hasattr(self, "_moments"):
@@ -222,20 +215,17 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
     def _fit(self, X, signs, weight):
         rng = check_random_state(self.random_state)
         self._set_basis(X if weight is None else X[weight > 0], rng)
-        if sparse.issparse(X) and self.basis == "linear":
-            self._fit_sparse(X, signs, np.ones(len(signs)) if weight is None else weight)
-            return
         F = self._features(X).astype(np.float64, copy=False)
-        space = RowSpan(F) if F.shape[1] > len(F) else None
-        if space is not None:
-            F = space.rows
+        is_wide = not issparse(F) and F.shape[1] > len(F)
+        if is_wide:
+            F, basis = row_span(F)
         moments = group_moments(F, signs, weight)
         self._settle(moments)
         if "cv" in (self.alpha, self.gamma):
             self._choose(F, signs, weight, moments, draw_seed(rng))
         self._solve(moments)
-        if space is not None:
-            self.coef_ = space.expand(self.coef_[0])[None]
+        if is_wide:
+            self.coef_ = self.coef_ @ basis.T
         else:
             self._moments = moments._asdict()
 
@@ -287,37 +277,3 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         g, a = np.unravel_index(np.argmax(self.cv_scores_), self.cv_scores_.shape)
         self.gamma_ = float(gammas[g])
         self.alpha_ = float(alphas[a])
-
-    def _fit_sparse(self, X, signs, weight):
-        """Solve the system by conjugate gradients, with products of the sparse rows only."""
-        if "cv" in (self.alpha, self.gamma):
-            raise ValueError("alpha and gamma cannot be 'cv' for sparse rows: set them to numbers, or use GridSearchCV")
-        moments = group_means(X, signs, weight)
-        self._settle(moments)
-        shares, scales, directions, h = pair_terms(self.risk, moments, self.gamma_, self.prior_)
-        # A covariance is the mean of the squares, less the rank-one term of the mean.
-        row_scale = weight * np.select([signs == sign for sign in SIGNS], shares / np.maximum(moments.weight, 1e-300))
-        scales = np.concatenate([scales, -shares])
-        directions = np.concatenate([directions, moments.mean])
-        ridge = self.alpha_
-
-        def product(v):
-            v = v.ravel()
-            return X.T @ (row_scale * (X @ v)) + directions.T @ (scales * (directions @ v)) + ridge * v
-
-        system = LinearOperator((X.shape[1], X.shape[1]), product, dtype=float)
-        self.psd_fixed_ = False
-        if shares.min() < 0:
-            least = eigsh(system, 1, which="SA", return_eigenvectors=False)[0]
-            self.psd_fixed_ = bool(least <= 0)
-            if self.psd_fixed_:
-                # No eigenvalue is then below that of the penalty.
-                ridge -= least - self.alpha_
-        coef, failed = cg(system, h, rtol=1e-8, maxiter=10 * X.shape[1])
-        if failed:
-            warnings.warn(
-                "conjugate gradients did not converge, coef_ is inaccurate: raise alpha",
-                ConvergenceWarning,
-                stacklevel=caller_level(),
-            )
-        self.coef_ = coef[None]

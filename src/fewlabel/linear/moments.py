@@ -13,6 +13,7 @@ _N = 1
 _U = 2
 # Instead of the weight of an empty group, whose moments are 0.
 _TINY = 1e-300
+_MOST_COLUMNS = 10_000  # their covariances take 2.4 GB
 
 
 class Moments(NamedTuple):
@@ -46,71 +47,29 @@ class Moments(NamedTuple):
 
 def group_moments(F, signs, weight=None):
     """Moments of positives, negatives and unlabeled rows."""
+    n_columns = F.shape[1]
+    if n_columns > _MOST_COLUMNS:
+        raise ValueError(
+            f"the covariances of {n_columns:,} columns take {24e-9 * n_columns**2:.0f} GB: reduce them, for instance with "
+            "TruncatedSVD, or use LinearAUCClassifier"
+        )
     weight = np.ones(len(signs)) if weight is None else weight
-    moments = group_means(F, signs, weight)
-    scatter = np.zeros((len(SIGNS), F.shape[1], F.shape[1]))
+    row_weight = np.array([np.where(signs == sign, weight, 0.0) for sign in SIGNS])
+    total = row_weight.sum(axis=1)
+    means = (F.T @ row_weight.T).T / np.maximum(total, _TINY)[:, None]
+    scatter = np.zeros((len(SIGNS), n_columns, n_columns))
     for group, sign in enumerate(SIGNS):
         is_member = signs == sign
         rows = F[is_member]
-        row_weight = weight[is_member][:, None]
-        mean = moments.mean[group]
+        member_weight = weight[is_member][:, None]
         if issparse(F):
-            products = rows.T @ rows.multiply(row_weight)
-            scatter[group] = products.toarray() - moments.weight[group] * np.outer(mean, mean)
+            products = rows.T @ rows.multiply(member_weight)
+            scatter[group] = products.toarray() - total[group] * np.outer(means[group], means[group])
         else:
             # Before the squares, so that no digits cancel.
-            centered = rows - mean
-            scatter[group] = centered.T @ (row_weight * centered)
-    return moments._replace(scatter=scatter)
-
-
-def group_means(F, signs, weight):
-    """As `group_moments`, without the scatter, which is as large as the square of the columns."""
-    row_weight = np.array([np.where(signs == sign, weight, 0.0) for sign in SIGNS])
-    total = row_weight.sum(axis=1)
-    sums = (F.T @ row_weight.T).T
-    mean = sums / np.maximum(total, _TINY)[:, None]
-    squares = (row_weight**2).sum(axis=1)
-    return Moments(total, squares, mean, np.empty(0))
-
-
-def pair_terms(risk, moments, gamma, prior):
-    r"""Compute the terms of :math:`H = \sum_g c_g C_g + \sum_k b_k\, d_k d_k^\top` and :math:`h`.
-
-    Parameters
-    ----------
-    risk : {"pn", "samult", "pnu"}
-        The risk of `LeastSquaresAUCClassifier`.
-    moments : Moments
-        Their scatter is not used.
-    gamma, prior : float
-        Weight of the unlabeled rows, and share of positives among them.
-
-    Returns
-    -------
-    shares : ndarray of shape (3,)
-        Weights :math:`c` of the covariances of positives, negatives and unlabeled rows.
-    scales, directions : ndarray of shape (n_terms,) and (n_terms, n_features)
-        Weights :math:`b` and vectors :math:`d` of the rank-one terms.
-    h : ndarray
-        The linear term.
-    """
-    has_unlabeled = moments.weight[_U] > 0
-    shares = np.zeros(len(SIGNS))
-    scales = []
-    directions = []
-    for (higher, lower), weight in pair_weights(risk if has_unlabeled else "pn", gamma, prior).items():
-        if higher == lower:
-            # Without the pairs of a row with itself, whose differences are 0, the others count for more.
-            repeats = moments.squares[higher] / moments.weight[higher] ** 2
-            shares[higher] += 2 * weight / (1 - repeats if repeats < 1 else 1.0)
-        else:
-            shares[[higher, lower]] += weight
-            scales.append(weight)
-            directions.append(moments.mean[higher] - moments.mean[lower])
-    scales = np.array(scales)
-    directions = np.array(directions)
-    return shares, scales, directions, scales @ directions
+            centered = rows - means[group]
+            scatter[group] = centered.T @ (member_weight * centered)
+    return Moments(total, (row_weight**2).sum(axis=1), means, scatter)
 
 
 def pair_weights(risk, gamma, prior):
@@ -126,11 +85,27 @@ def pair_weights(risk, gamma, prior):
 
 
 def quadratic(risk, moments, gamma, prior):
-    """The risk as ``w.H.w - 2 h.w``, up to a constant."""
-    shares, scales, directions, h = pair_terms(risk, moments, gamma, prior)
-    scatter_shares = shares / np.maximum(moments.weight, _TINY)
-    H = np.tensordot(scatter_shares, moments.scatter, axes=1)
-    H += directions.T @ (scales[:, None] * directions)
+    r"""The risk as ``w.H.w - 2 h.w``, up to a constant.
+
+    With the covariance :math:`C_g` of each group and the difference :math:`d` of the means of two of them, the risk of
+    their pairs is :math:`w^\top (C_A + C_B + d d^\top) w - 2 d^\top w + 1`.
+    """
+    has_unlabeled = moments.weight[_U] > 0
+    shares = np.zeros(len(SIGNS))
+    n_columns = moments.mean.shape[1]
+    H = np.zeros((n_columns, n_columns))
+    h = np.zeros(n_columns)
+    for (higher, lower), weight in pair_weights(risk if has_unlabeled else "pn", gamma, prior).items():
+        if higher == lower:
+            # Without the pairs of a row with itself, whose differences are 0, the others count for more.
+            repeats = moments.squares[higher] / moments.weight[higher] ** 2
+            shares[higher] += 2 * weight / (1 - repeats if repeats < 1 else 1.0)
+        else:
+            direction = moments.mean[higher] - moments.mean[lower]
+            shares[[higher, lower]] += weight
+            H += weight * np.outer(direction, direction)
+            h += weight * direction
+    H += np.tensordot(shares / np.maximum(moments.weight, _TINY), moments.scatter, axes=1)
     return H, h
 
 
