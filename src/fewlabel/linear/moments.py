@@ -50,8 +50,8 @@ def group_moments(F, signs, weight=None):
     n_columns = F.shape[1]
     if n_columns > _MOST_COLUMNS:
         raise ValueError(
-            f"the covariances of {n_columns:,} columns take {24e-9 * n_columns**2:.0f} GB: reduce them, for instance with "
-            "TruncatedSVD, or use LinearAUCClassifier"
+            f"the covariances of {n_columns:,} columns take {24e-9 * n_columns**2:.0f} GB: reduce them, for instance "
+            "with TruncatedSVD, or use LinearAUCClassifier"
         )
     weight = np.ones(len(signs)) if weight is None else weight
     row_weight = np.array([np.where(signs == sign, weight, 0.0) for sign in SIGNS])
