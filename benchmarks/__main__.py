@@ -5,6 +5,7 @@ python -m benchmarks run pnu-auc [--datasets pima sonar] [--repeats 2] [--out FO
 python -m benchmarks store pnu-auc FOLDER          # put the results of a run into the stored ones
 python -m benchmarks pages                         # write docs/results from the stored results
 python -m benchmarks rerun [--cells 100]           # run stored cells again, drawn at random, and compare
+python -m benchmarks rerun --of-each --cells 2     # the same with two cells of each experiment, method and commit
 
 A run writes each cell to a file of its own. Run it again with the same folder to continue it.
 """
@@ -22,7 +23,7 @@ from benchmarks.harness import (
     write_all_pages,
     write_run_page,
 )
-from benchmarks.harness.provenance import RERUN
+from benchmarks.harness.provenance import RERUN, RERUN_OF_EACH
 from benchmarks.harness.rerun import draw, rerun
 from benchmarks.harness.tables import markdown_table
 from fewlabel.datasets import list_datasets
@@ -101,10 +102,12 @@ def write_pages(options: argparse.Namespace) -> None:
 def rerun_cells(options: argparse.Namespace) -> None:
     """Run stored cells again, drawn at random; write them with both numbers, and print those that differ."""
     suites = [get_suite(name) for name in SUITES]
-    found = rerun(suites, draw(suites, options.cells, options.seconds, options.seed), options.data_home)
-    found.assign(seed=options.seed, below_seconds=options.seconds).to_csv(options.out, index=False)
+    drawn = draw(suites, options.cells, options.seconds, options.seed, of_each=options.of_each)
+    out = options.out or (RERUN_OF_EACH if options.of_each else RERUN)
+    found = rerun(suites, drawn, options.data_home)
+    found.assign(seed=options.seed, below_seconds=options.seconds).to_csv(out, index=False)
     print(markdown_table(found[~found["same"]].set_index("suite")))
-    say(f"{found['same'].sum()} of {len(found)} cells are the same; wrote {options.out}")
+    say(f"{found['same'].sum()} of {len(found)} cells are the same; wrote {out}")
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -144,9 +147,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
     again = commands.add_parser("rerun", parents=[data], help="run stored cells again, drawn at random")
     again.add_argument("--cells", type=int, default=100, help="number of cells")
+    again.add_argument("--of-each", action="store_true", help="that many of each experiment, method and commit")
     again.add_argument("--seconds", type=float, default=2.0, help="only cells that took less")
     again.add_argument("--seed", type=int, default=0, help="of the draw")
-    again.add_argument("--out", type=Path, default=RERUN, help="file of the cells with both numbers")
+    again.add_argument("--out", type=Path, help="file of the cells with both numbers")
     again.set_defaults(command=rerun_cells)
 
     return parser.parse_args(arguments)

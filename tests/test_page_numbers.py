@@ -71,10 +71,10 @@ def test_readme():
     for percent in (1, 5, 15):
         scores = means.loc[f"{percent}% labeled"].mean()
         assert row_of_page("README.md", f"{percent}%") == [short(score) for score in scores]
-        assert scores.idxmax() == "AutoClassifier"
-    left_out = cells[cells["method"] == "AutoClassifier, table left out"].groupby("setting")["score"].mean()
+        assert scores.idxmax() == "AutoClassifier 0.1.0"
+    left_out = cells[cells["method"] == "AutoClassifier 0.1.0, table left out"].groupby("setting")["score"].mean()
     assert not missing("README.md", [short(score) for score in left_out])
-    apart = means.loc["15% labeled"]["AutoClassifier"] - means.loc["15% labeled"]["CatBoost"]
+    apart = means.loc["15% labeled"]["AutoClassifier 0.1.0"] - means.loc["15% labeled"]["CatBoost"]
     assert abs(apart.mean()) < 2 * apart.sem()  # the page calls them level
     assert not missing("README.md", [str(len(apart))])
 

@@ -99,6 +99,12 @@ def why_other_settings(suite: Suite, frame: pd.DataFrame) -> pd.Series:
     return pd.Series(found, index=frame.index, dtype=object)
 
 
+def is_former(suite: Suite, frame: pd.DataFrame) -> pd.Series:
+    """Which stored cells are of a method of a former version of the library."""
+    former = {(experiment.name, method) for experiment in suite.experiments for method in experiment.former}
+    return pd.Series(list(zip(frame["experiment"], frame["method"])), index=frame.index, dtype=object).isin(former)
+
+
 def file_name(cell: Cell) -> str:
     """File of a cell: readable, and safe on every file system."""
     return "__".join(re.sub(r"[^\w.+-]+", "-", str(part)).strip("-") or "all" for part in cell) + ".json"

@@ -140,6 +140,9 @@ class Experiment(ABC):
         counted as a cell of this experiment.
     own_constants : dict
         Further ones of a method, such as its grid: if they change, only its cells are run again.
+    former : dict
+        Version of the library by method, for methods whose stored cells are a record of that version: the present code
+        does not run them.
     """
 
     name: str = ""
@@ -161,6 +164,7 @@ class Experiment(ABC):
     needs: Mapping[str, str] = {}
     constants: Mapping[str, Any] = {}
     own_constants: Mapping[str, Mapping[str, Any]] = {}
+    former: Mapping[str, str] = {}
 
     def cells(self, datasets: Sequence[str], methods: Sequence[str], repeats: int) -> Iterator[Cell]:
         """All cells of a run."""
@@ -177,6 +181,8 @@ class Experiment(ABC):
 
     def why_not(self, method: str) -> str | None:
         """Why a method cannot run here, or None."""
+        if method in self.former:
+            return f"its cells are of version {self.former[method]}: run them with the code of their commit"
         module = self.needs.get(method)
         return f"{module} is not installed" if module and util.find_spec(module) is None else None
 

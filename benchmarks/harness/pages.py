@@ -23,16 +23,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import numpy as np
 import pandas as pd
 
 from benchmarks.harness import plots
-from benchmarks.harness.cells import read_cells, why_other_settings
+from benchmarks.harness.cells import is_former, read_cells, why_other_settings
 from benchmarks.harness.coverage import coverage
 from benchmarks.harness.experiment import Cell, Experiment, Figure, Suite
-from benchmarks.harness.provenance import RERUN
+from benchmarks.harness.provenance import RERUN, RERUN_OF_EACH
 from benchmarks.harness.tables import ResultTable, markdown_table
 from fewlabel.files import atomic_write
 
@@ -98,8 +99,8 @@ def add_results(suite: Suite, run: Path, path: Path | None = None) -> None:
     ----------
     suite : Suite
     run : Path
-        Folder of the run. What it has of a method on a dataset, in a setting of an experiment, replaces all stored
-        repeats of it, as parameters are chosen over all of them; the rest stays.
+        Folder of the run. A cell replaces the stored one. Where parameters are chosen over the repeats, what the run
+        has of a method on a dataset, in a setting of an experiment, replaces all stored repeats of it.
     path : Path, default=None
         File of the stored results; None: the one in the folder of the suite.
     """
@@ -107,14 +108,23 @@ def add_results(suite: Suite, run: Path, path: Path | None = None) -> None:
     new, _ = read_run(suite, run)
     if path.exists():
         old, _ = read_stored(suite, path)
-        keys = ["experiment", "dataset", "setting", "method"]
-        replaced = pd.MultiIndex.from_frame(old[keys]).isin(pd.MultiIndex.from_frame(new[keys]))
-        new = pd.concat([old[~replaced], new], ignore_index=True)
+        new = pd.concat([old[~_is_replaced(old, new)], new], ignore_index=True)
     for column in set(_JSON) & set(new.columns):
         new[column] = [json.dumps(value) if isinstance(value, dict) else None for value in new[column]]
     buffer = io.BytesIO()
     new.to_parquet(buffer, index=False)
     _write(path, buffer.getvalue())
+
+
+def _is_replaced(old: pd.DataFrame, new: pd.DataFrame) -> np.ndarray:
+    """Which stored cells those of a run take the place of."""
+    cell = list(Cell._fields)
+    group = [name for name in cell if name != "repeat"]
+    same_cell = pd.MultiIndex.from_frame(old[cell]).isin(pd.MultiIndex.from_frame(new[cell]))
+    if "chosen" not in new:
+        return same_cell
+    tuned = new[new["chosen"].notna()]
+    return same_cell | pd.MultiIndex.from_frame(old[group]).isin(pd.MultiIndex.from_frame(tuned[group]))
 
 
 def write_run_page(suite: Suite, folder: Path, left_out: dict[str, str] | None = None) -> list[ResultTable]:
@@ -315,7 +325,7 @@ def _origin(frame: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _provenance(pages: Iterable[Page]) -> str:
+def _provenance(pages: list[Page]) -> str:
     """The page on how many stored cells were run again, and which commits made all of them."""
     again = pd.read_csv(RERUN)
     below = again["below_seconds"].iloc[0]
@@ -340,9 +350,42 @@ def _provenance(pages: Iterable[Page]) -> str:
         below=f"{below:g}",
         table=markdown_table(pd.DataFrame.from_dict(rows, orient="index")),
         nameless=sum(row["without a commit"] for row in rows.values()),
+        each=_rerun_of_each(),
+        former=[line for page in pages for line in _former_versions(page)],
         apart=markdown_table(listed) if len(apart) else "",
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _rerun_of_each() -> dict[str, Any] | None:
+    """Numbers about the cells of each method and commit that were run again; None if there is no file of them."""
+    if not RERUN_OF_EACH.exists():
+        return None
+    again = pd.read_csv(RERUN_OF_EACH)
+    sizes = again.groupby(["suite", "experiment", "method", "commit"]).size()
+    return {
+        "n": len(again),
+        "same": int(again["same"].sum()),
+        "most": int(sizes.max()),
+        "groups": len(sizes),
+        "seed": again["seed"].iloc[0],
+        "below": f"{again['below_seconds'].iloc[0]:g}",
+    }
+
+
+def _former_versions(page: Page) -> list[str]:
+    """A sentence per version of which a page has cells that the present code does not run."""
+    cells = page.frame[is_former(page.suite, page.frame)]
+    lines = []
+    for version, mine in cells.groupby("fewlabel"):
+        commits = ", ".join(sorted(mine["commit"].unique()))
+        methods = " and ".join(mine["method"].unique())
+        lines.append(
+            f"{len(mine)} cells of {page.suite.name} ({methods}) are a record of version {version}: their column says "
+            f"so, the present code does not run them, and they are not drawn. They are run again with the code of their "
+            f"commits ({commits})."
+        )
+    return lines
 
 
 def _environment() -> jinja2.Environment:

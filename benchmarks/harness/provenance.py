@@ -19,6 +19,7 @@ from fewlabel.datasets import registry
 
 ROOT = Path(__file__).parents[2]
 RERUN = Path(__file__).with_name("rerun.csv")  # stored cells that were drawn and run again, with both numbers
+RERUN_OF_EACH = Path(__file__).with_name("rerun_of_each.csv")  # the same, some of each method and commit
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "xgboost", "xgboost-cpu", "lightgbm", "torch")
 _OURS = ("fewlabel", "benchmarks")
 _NO_NUMBERS = ("fewlabel", "benchmarks.harness.experiment")  # they compute nothing, and would name everything

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness.cells import file_name
+from benchmarks.harness.cells import file_name, is_former
 from benchmarks.harness.experiment import Cell, Suite
 from benchmarks.harness.pages import read_stored
 from benchmarks.harness.run import run_cells
@@ -18,10 +18,13 @@ SAME = 1e-5  # two scores that differ by less are the same number: older results
 _KEY = ["suite", *Cell._fields]
 
 
-def draw(suites: Iterable[Suite], n_cells: int, most_seconds: float, seed: int) -> pd.DataFrame:
+def draw(
+    suites: Iterable[Suite], n_cells: int, most_seconds: float, seed: int, *, of_each: bool = False
+) -> pd.DataFrame:
     """Stored cells, drawn at random from all that took less than a number of seconds.
 
-    Cells without a score are left out, as are those whose score is a run time.
+    Cells without a score are left out, as are those whose score is a run time, and those of methods of a former
+    version, which the present code does not run.
 
     Parameters
     ----------
@@ -29,22 +32,29 @@ def draw(suites: Iterable[Suite], n_cells: int, most_seconds: float, seed: int) 
     n_cells : int
     most_seconds : float
     seed : int
+    of_each : bool, default=False
+        Whether to draw `n_cells` of each method of an experiment and of each commit, rather than of all cells.
 
     Returns
     -------
     DataFrame
-        One row per cell, in the order of the suites: its key, `chosen` (the parameters, where they are chosen over the
-        repeats) and `stored`, its score.
+        One row per cell, in the order of the suites: its key, its commit, `chosen` (the parameters, where they are
+        chosen over the repeats) and `stored`, its score.
     """
     parts = []
     for suite in suites:
         frame, _ = read_stored(suite)
         timed = [experiment.name for experiment in suite.experiments if "seconds" in experiment.metric]
         cheap = frame["score"].notna() & (frame["seconds"] < most_seconds) & ~frame["experiment"].isin(timed)
-        parts.append(frame[cheap].assign(suite=suite.name))
+        parts.append(frame[cheap & ~is_former(suite, frame)].assign(suite=suite.name))
     found = pd.concat(parts, ignore_index=True)
-    chosen = np.random.default_rng(seed).choice(len(found), min(n_cells, len(found)), replace=False)
-    kept = found.loc[np.sort(chosen)].reindex(columns=[*_KEY, "chosen", "score"])  # only tuned methods have `chosen`
+    if of_each:
+        shuffled = found.sample(frac=1.0, random_state=seed)
+        chosen = shuffled.groupby(["suite", "experiment", "method", "commit"]).head(n_cells).index.to_numpy()
+    else:
+        chosen = np.random.default_rng(seed).choice(len(found), min(n_cells, len(found)), replace=False)
+    # Only tuned methods have `chosen`.
+    kept = found.loc[np.sort(chosen)].reindex(columns=[*_KEY, "commit", "chosen", "score"])
     return kept.rename(columns={"score": "stored"})
 
 

@@ -41,6 +41,7 @@ SHARE = 0.3  # of the positives is labeled with `--positives`
 LEAST = 5  # labeled positives
 SSLEARN = ("TriTraining", "CoForest", "DemocraticCoLearning")
 _AUTO = "AutoClassifier, table left out"  # its experience is without the table
+_FORMER = "AutoClassifier 0.1.0, table left out"  # of the stored results of "Few labels"
 _OURS = {"TreePUBoost": fewlabel.TreePUBoostClassifier, "Ada-PU": fewlabel.PUAdaBoostClassifier}
 _FOREST = "scikit-learn: forest, positives against unlabeled"
 _PASSES = 200
@@ -57,10 +58,10 @@ FAMILIES = {  # the library's methods, then other packages'
         ),
     ),
     "Semi-supervised": (
-        (_AUTO, "SSMAB"),
+        (_FORMER, "SSMAB"),
         (*(f"sslearn: {name}" for name in SSLEARN), "self-training", "label spreading"),
     ),
-    "AUC": ((_AUTO, "tree AUC boosting", "PNU-AUCBoost"), ("LibAUC: linear", "LibAUC: network", "CatBoost")),
+    "AUC": ((_FORMER, "tree AUC boosting", "PNU-AUCBoost"), ("LibAUC: linear", "LibAUC: network", "CatBoost")),
     "Linear": (("linear AUC", "LS-AUC (SAMULT)"), ("LinearSVC", "logistic regression", "LibAUC: linear")),
 }
 OF_OTHERS = {"self-training": "scikit-learn: self-training", "label spreading": "scikit-learn: label spreading"}

@@ -112,6 +112,20 @@ def test_an_experiment_of_a_run_replaces_the_stored_one_as_a_whole(curves, tmp_p
     assert counts.to_dict() == {"Table 1": 8, "Table 2": 3}
 
 
+def test_more_repeats_are_added_where_nothing_is_chosen_over_them(curves, tmp_path):
+    more, stored = tmp_path / "more", tmp_path / "results.parquet"
+    cells = [cell for cell in plan(CURVES, experiments=["Table 1"], repeats=3)[0] if cell.repeat > 0]
+    run_cells(CURVES, cells, more)
+    add_results(CURVES, curves, stored)
+    before = read_stored(CURVES, stored)[0]
+    add_results(CURVES, more, stored)
+    after = read_stored(CURVES, stored)[0]
+    assert not after.duplicated(["experiment", "dataset", "setting", "method", "repeat"]).any()
+    repeats = after[after["experiment"] == "Table 1"].groupby("repeat").size()
+    assert repeats.to_dict() == {0: 4, 1: 4, 2: 4}
+    assert (after["experiment"] == "Table 2").sum() == (before["experiment"] == "Table 2").sum()
+
+
 @pytest.mark.parametrize("name", SUITES)
 def test_stored_parameters_are_chosen_once_for_all_draws(name):
     """Draws of several runs, each with a choice of its own, would not be what the page says."""

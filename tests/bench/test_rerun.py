@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.harness import SUITES, get_suite
+from benchmarks.harness import SUITES, get_suite, plan
 from benchmarks.harness import rerun as module
 from benchmarks.harness.cells import file_name
 from benchmarks.harness.pages import read_stored
@@ -22,6 +22,29 @@ def test_cells_that_took_long_and_run_times_are_not_drawn():
     keys = ["experiment", "dataset", "setting", "method", "repeat"]
     assert (drawn.merge(stored, on=keys)["seconds"] < 0.5).all()
     assert not module.draw([suite], 200, 0.5, seed=1).equals(drawn)
+
+
+def test_cells_of_each_method_and_commit_are_drawn():
+    suite = get_suite("cross-training")
+    drawn = module.draw([suite], 2, 1.0, seed=0, of_each=True)
+    keys = ["experiment", "method", "commit"]
+    assert set(drawn.groupby(keys).size()) <= {1, 2}
+    stored, _ = read_stored(suite)
+    cheap = stored[stored["seconds"] < 1.0]
+    assert set(drawn.groupby(keys).groups) == set(cheap.groupby(keys).groups)
+    assert not module.draw([suite], 2, 1.0, seed=1, of_each=True).equals(drawn)
+
+
+def test_cells_of_a_former_version_are_neither_drawn_nor_planned():
+    suite = get_suite("few-labels")
+    methods = {method for experiment in suite.experiments for method in experiment.former}
+    assert methods == {"AutoClassifier 0.1.0", "AutoClassifier 0.1.0, table left out"}
+    stored, _ = read_stored(suite)
+    assert set(stored.loc[stored["method"].isin(methods), "fewlabel"]) == {"0.1.0"}
+    assert not methods & set(module.draw([suite], 1, 1e9, seed=0, of_each=True)["method"])
+    cells, left_out = plan(suite, experiments=["All methods"], datasets=["wdbc"], repeats=1)
+    assert not methods & {cell.method for cell in cells}
+    assert "of version 0.1.0" in left_out["method AutoClassifier 0.1.0"]
 
 
 def test_numbers_are_compared_with_those_of_the_chosen_parameters(monkeypatch):

@@ -156,6 +156,19 @@ def test_a_longer_path_may_cost_less_up_to_the_bound_of_corollary_6_1():
             assert (least <= np.exp(short) * (1 + 1e-6)) == cheaper
 
 
+def test_corollary_6_1_fails_near_its_bound_with_whole_edges():
+    """Edges are at least 1, so that a path of length L has at most floor(L) of them, and costs least if they are equal."""
+
+    def least(length):
+        return min(k * np.exp(length / k) for k in range(1, int(length) + 1))
+
+    for short in (1.5, 2.0, 3.0, 4.0):
+        limit = np.exp(short - 1)  # no whole number: the corollary names it as the largest length that may cost less
+        assert least(limit) > np.exp(short)
+        assert least(short) <= np.exp(short)
+        assert int(limit) * np.e <= least(limit) <= np.exp(limit)  # equations 6.19 and 6.20
+
+
 def test_the_cost_of_the_shortest_path_is_no_metric():
     """Rows m, n, k as 0, 1, 2 in a directed graph: the shortest way from m to n is its edge, which costs most."""
     lengths = np.array([[0, 3.0, 1.6], [0, 0, 0], [0, 1.6, 0]])

@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +27,8 @@ _MOST_ROWS = 3000  # of a training and of a test part: label spreading keeps a m
 _LEAST = 5  # labels of each class
 _AUTO, _PNU, _TREES = "AutoClassifier", "PNU-AUCBoost", "tree AUC boosting"
 _LEFT_OUT = "AutoClassifier, table left out"  # of the experience that it starts from
+_VERSION = "0.1.0"  # whose choice most cells of AutoClassifier are of; they would take hours to run again
+_FORMER, _FORMER_LEFT_OUT = f"AutoClassifier {_VERSION}", f"AutoClassifier {_VERSION}, table left out"
 _COMPONENTS = "extra trees + components"
 _AUTOGLUON, _AUTOGLUON_PYTHON, _AUTOGLUON_SECONDS = "AutoGluon", "FEWLABEL_AUTOGLUON", 60
 _NEEDS = {"XGBoost": "xgboost", "LightGBM": "lightgbm", "CatBoost": "catboost"}
@@ -78,11 +80,16 @@ class AllMethods(Ranking):
         *(_PNU, "PNUAB", "linear AUC", "LS-AUC (SAMULT)", "SSMAB", "ASSEMBLE", "path neighbors"),
         *("cross-training", "tri-training", "logistic regression", "random forest", "extra trees"),
         *("histogram boosting", "XGBoost", "LightGBM", "CatBoost", "self-training", "label spreading"),
-        *(_COMPONENTS, _TREES, _AUTO, _LEFT_OUT),
+        *(_COMPONENTS, _TREES, _FORMER, _FORMER_LEFT_OUT),
     )
+    former: Mapping[str, str] = {_FORMER: _VERSION, _FORMER_LEFT_OUT: _VERSION}
     figures: Sequence[Figure] = (Figure("Learning curves", "labels kept, percent", "percent", mean=True, log=True),)
     compared: Sequence[tuple[str, str]] = (
-        *((one, other) for one in (_AUTO, _LEFT_OUT) for other in ("CatBoost", "extra trees", _COMPONENTS, _TREES)),
+        *(
+            (one, other)
+            for one in (_FORMER, _FORMER_LEFT_OUT)
+            for other in ("CatBoost", "extra trees", _COMPONENTS, _TREES)
+        ),
         *((_TREES, "CatBoost"), (_TREES, "extra trees"), (_TREES, _PNU), (_PNU, "extra trees")),
     )
     repeats = 5
@@ -101,9 +108,9 @@ class BesideAutoGluon(AllMethods):
     """AutoClassifier beside AutoGluon, on the draws of `AllMethods`."""
 
     name = "AutoClassifier beside AutoGluon"
-    methods = (_AUTO, "extra trees", _AUTOGLUON)
+    methods = (_FORMER, "extra trees", _AUTOGLUON)
     figures = ()
-    compared = ((_AUTO, _AUTOGLUON), ("extra trees", _AUTOGLUON))
+    compared = ((_FORMER, _AUTOGLUON), ("extra trees", _AUTOGLUON))
     constants = {**AllMethods.constants, "autogluon_seconds": _AUTOGLUON_SECONDS}
 
     def why_not(self, method):
@@ -116,7 +123,23 @@ class BesideAutoGluon(AllMethods):
             super().warm_up(problem, setting, method)
 
 
-SUITE = Suite("few-labels", "Few labels: which method ranks best?", (AllMethods(), BesideAutoGluon()), __file__)
+class PresentVersion(AllMethods):
+    """AutoClassifier of the present version, on the draws of `AllMethods`."""
+
+    name = "Present version"
+    methods = (_LEFT_OUT,)
+    former: Mapping[str, str] = {}
+    figures = ()
+    compared = ()
+    repeats = 1
+
+
+SUITE = Suite(
+    "few-labels",
+    "Few labels: which method ranks best?",
+    (AllMethods(), PresentVersion(), BesideAutoGluon()),
+    __file__,
+)
 
 
 def make(method, seed):
