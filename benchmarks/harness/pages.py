@@ -382,7 +382,7 @@ def _former_versions(page: Page) -> list[str]:
         methods = " and ".join(mine["method"].unique())
         lines.append(
             f"{len(mine)} cells of {page.suite.name} ({methods}) are a record of version {version}: their column says "
-            f"so, the present code does not run them, and they are not drawn. They are run again with the code of their "
+            "so, the present code does not run them, and they are not drawn. They are run again with the code of their "
             f"commits ({commits})."
         )
     return lines

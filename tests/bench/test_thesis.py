@@ -157,7 +157,7 @@ def test_a_longer_path_may_cost_less_up_to_the_bound_of_corollary_6_1():
 
 
 def test_corollary_6_1_fails_near_its_bound_with_whole_edges():
-    """Edges are at least 1, so that a path of length L has at most floor(L) of them, and costs least if they are equal."""
+    """Edges are at least 1: a path of length L has at most floor(L) of them, and costs least if they are equal."""
 
     def least(length):
         return min(k * np.exp(length / k) for k in range(1, int(length) + 1))
