@@ -6,7 +6,8 @@ Rows are labeled at random, by one column, by an old scorecard, by noisy top sco
 overlap), or class by class (as many of each from a table with 5% positives). The AUC, the precision at the threshold
 and the least cost are compared with those of the unlabeled rows: as fewlabel does ("auto"), by the same models with
 labels taken as random ("random"), and for rows drawn class by class with their share stated ("prior"). Runs in the file
-are not made again. Fits are kept in a folder (`--store`), so that other estimates can be tried in seconds.
+are not made again. Fits are kept in a folder (`--store`), so that other estimates can be tried in seconds. Runs class
+by class on other tables are in chosen_labels_others.csv.
 """
 
 import argparse

@@ -140,7 +140,7 @@ def own(X, y, labeled, is_new, column, seed, method):
 def peers(seed, prior=None):
     """Other ways to learn from positives and unlabeled rows: functions of (X, s) that return one of rows.
 
-    Those that have to be told the prior are among them if it is given.
+    Those that have to be told the prior are among them if it is given; they give scores without probabilities.
     """
 
     def catboost(X, s):
@@ -180,8 +180,8 @@ def peers(seed, prior=None):
             from pu_toolbox.estimators.risk.upu import UPUClassifier
 
             network = dict(class_prior=prior, random_state=seed)
-            found["pu-toolbox: uPU"] = lambda X, s: UPUClassifier(prior).fit(X, s).predict_proba
-            found["pu-toolbox: nnPU"] = lambda X, s: NonNegativePUClassifier(**network).fit(X, s).predict_proba
+            found["pu-toolbox: uPU"] = lambda X, s: UPUClassifier(prior).fit(X, s).decision_function
+            found["pu-toolbox: nnPU"] = lambda X, s: NonNegativePUClassifier(**network).fit(X, s).decision_function
     except ImportError:
         print("pu-toolbox is not installed: left out")
     return found
@@ -198,12 +198,18 @@ def peer(X, y, labeled, is_new, fit):
         print(error)
         return [np.nan] * (3 + 4 * len(FIGURES))
     hidden = kept[s == 0]
-    probability = np.asarray(score(X[hidden]))[:, 1]
-    loss = log_loss(y[hidden], np.clip(probability, 1e-6, 1 - 1e-6), labels=[0, 1])
-    new = roc_auc_score(y[is_new], np.asarray(score(X[is_new]))[:, 1])
-    of_prior = {"prior": probability.mean(), "prior_truth": y[hidden].mean()}
+    of_hidden = np.asarray(score(X[hidden]))
+    of_new = np.asarray(score(X[is_new]))
+    loss = np.nan
+    of_prior = {}
+    # One column is a score without probabilities, of a method that is told the prior.
+    if of_hidden.ndim == 2:
+        of_hidden = of_hidden[:, 1]
+        of_new = of_new[:, 1]
+        loss = log_loss(y[hidden], np.clip(of_hidden, 1e-6, 1 - 1e-6), labels=[0, 1])
+        of_prior = {"prior": of_hidden.mean(), "prior_truth": y[hidden].mean()}
     figures = [of_prior.get(figure + end, np.nan) for figure in FIGURES for end in ("", "_low", "_high", "_truth")]
-    return [new, roc_auc_score(y[hidden], probability), loss, *figures]
+    return [roc_auc_score(y[is_new], of_new), roc_auc_score(y[hidden], of_hidden), loss, *figures]
 
 
 def measure(name, way, draw, method):
