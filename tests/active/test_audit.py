@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from fewlabel import AutoClassifier
 from fewlabel.active import AuditQuery
-from fewlabel.active._audit import inclusion, pivotal
+from fewlabel.active._audit import inclusion, influence_shares, pivotal
 
 N_ROWS = 900
 
@@ -46,6 +46,27 @@ def test_the_pivotal_method_draws_each_row_with_its_probability():
         assert len(set(drawn)) == len(drawn) == 3
         counts[drawn] += 1
     np.testing.assert_allclose(counts / n_draws, chances, atol=4 * np.sqrt(0.25 / n_draws))
+
+
+def test_influence_is_that_of_each_answer_on_the_expected_auc():
+    """Against the sums over all pairs, straight from the equation."""
+    positive = np.sort(np.random.default_rng(0).uniform(0.05, 0.95, 40))
+    n_rows = len(positive)
+    negative = 1 - positive
+    below = np.tri(n_rows, k=-1) + np.eye(n_rows) / 2  # row i over row j; a row ties with itself
+    auc = positive @ below @ negative / (positive.sum() * negative.sum())
+    of_positive = below @ negative / negative.sum() - auc
+    of_negative = positive @ below / positive.sum() - auc
+    squared = positive * (of_positive / positive.sum()) ** 2 + negative * (of_negative / negative.sum()) ** 2
+    np.testing.assert_allclose(influence_shares(positive), np.sqrt(squared) / np.sqrt(squared).sum())
+
+
+def test_no_weight_is_larger_than_three_times_that_of_a_uniform_draw(table):
+    X, _, few = table
+    found = AuditQuery(random_state=0).query(X, few, n=100)
+    n_candidates = (few < 0).sum()
+    assert found.probability.min() >= 1 / (3 * n_candidates)
+    assert found.probability.max() > 1.1 / n_candidates
 
 
 def test_neighbors_are_seldom_drawn_together():
@@ -121,8 +142,9 @@ def test_an_audit_with_one_row_of_a_class_gives_no_number():
     easy = np.where(y, X.sum(axis=1), -np.inf)
     known = np.where(np.argsort(-easy).argsort() < 40, 1, -1)
     query = AuditQuery(random_state=9).query(X, known, n=60)
+    positives = query.rows[y[query.rows]]
     known[query.rows] = y[query.rows]
-    assert y[query.rows].sum() == 1
+    known[positives[1:]] = -1  # not answered
     model = AutoClassifier(["logistic regression"], random_state=9)
     model.fit(X, known, label_probability=query.label_probability(1000))
     assert not model.selection_.can_tell
