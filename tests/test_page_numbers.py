@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from benchmarks.harness import SUITES, get_suite
-from benchmarks.quality import monitor, representations
+from benchmarks.quality import audit, monitor, representations
 from benchmarks.quality.estimates import learn
 from fewlabel.auto.intervals import BELIEFS
 from fewlabel.auto.weights import auc, average_precision
@@ -312,6 +312,25 @@ def test_chosen_labels():
         held = stated["cost_truth"].between(stated["cost_low"], stated["cost_high"])
         assert said.format(held.sum(), len(stated)) in page
     assert others["table"].nunique() == 13
+
+
+def test_audits():
+    runs = pd.read_csv(QUALITY / "audit.csv")
+    told = runs.dropna(subset=["auc"])
+    covered = (told["low"] <= told["truth"]) & (told["truth"] <= told["high"])
+    held = (told["precision_low"] <= told["precision_truth"]) & (told["precision_truth"] <= told["precision_high"])
+    width = told["high"] - told["low"]
+    expected = {"the 95% interval": [], "the 95% band": [], "mean width": [], "runs that lack": []}
+    for kind in ("audit", "random"):
+        of_kind = told["rows"] == kind
+        n_runs = (runs["rows"] == kind).sum()
+        expected["the 95% interval"].append(f"{covered[of_kind].sum()} of {of_kind.sum()}")
+        expected["the 95% band"].append(f"{held[of_kind].sum()} of {of_kind.sum()}")
+        expected["mean width"].append(short(width[of_kind].mean()))
+        expected["runs that lack"].append(f"{n_runs - of_kind.sum()} of {n_runs}")
+    for start, cells in expected.items():
+        assert row_of_page("docs/audit.md", start) == cells
+    assert not missing("docs/audit.md", [f"{audit.equal_widths(told.assign(width=width))['mean']:.2f}"])
 
 
 def test_monitor():
