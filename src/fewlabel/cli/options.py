@@ -4,7 +4,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -153,12 +153,12 @@ class Place:
 
         if len(self.decimal) != 1:
             raise typer.BadParameter(f"{self.decimal!r} is not one character, such as , or .", param_hint="--decimal")
-        place = {"query": self.query, "table": self.table, "sheet": self.sheet}
+        form = asdict(self)
         try:
-            addresses = check_source(tables, **place)
+            addresses = check_source(tables, **form)
         except TableError as error:
             raise typer.BadParameter(str(error), param_hint="TABLE") from error
-        with open_table(addresses, **place, encoding=self.encoding, decimal=self.decimal) as source:
+        with open_table(addresses, **form) as source:
             yield source
 
 

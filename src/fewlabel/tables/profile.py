@@ -250,20 +250,20 @@ def _bins(cells: Cells) -> dict[str, Any]:
     if n_characters <= _MOST_CHARACTERS and len(cells.values) <= _MOST_CATEGORIES:
         return {"categories": sorted(cells.values), "singletons": int((cells.counts() == 1).sum())}
     numbers = _as_numbers(cells)
-    if cells.codes is not None:
-        numbers = numbers[cells.codes[cells.codes >= 0]]
     numbers = numbers[~np.isnan(numbers)]
     cuts = np.unique(np.quantile(numbers, np.arange(1, 10) / 10)) if len(numbers) else np.empty(0)
     return {"cuts": cuts.tolist(), "low": float(numbers.min()), "high": float(numbers.max())}
 
 
 def _as_numbers(cells: Cells) -> np.ndarray:
-    """Each value as a number: the length of a text, the days since 1970 of a date."""
+    """Each cell as a number, NaN for a gap: the length of a text, the days since 1970 of a date."""
     if cells.kind == TEXT:
-        return np.array([len(text) for text in cells.values], dtype=np.float64)
+        lengths = [len(text) for text in cells.values]
+        return np.array([*lengths, np.nan])[cells.codes]  # -1 is the last one
+    values = cells.rows()
     if cells.kind == DATE:
-        return np.where(np.isnat(cells.values), np.nan, cells.values.astype(np.int64) / _MICROSECONDS_PER_DAY)
-    return cells.values
+        return np.where(np.isnat(values), np.nan, values.astype(np.int64) / _MICROSECONDS_PER_DAY)
+    return values
 
 
 class _Tally:
@@ -285,48 +285,40 @@ class _Tally:
     def add(self, cells: Cells) -> None:
         """Count the cells of a chunk."""
         self.rows += cells.n_rows
-        # Stored numbers and dates are missing or there; only what was written as text can fail to be one.
-        if cells.codes is None:
-            self._add_numbers(_as_numbers(cells), None)
-            self.missing += int(np.count_nonzero(cells.missing_values()))
-            return
-        counts = cells.counts()
-        is_special = cells.is_special()
-        self.missing += int(np.count_nonzero(cells.codes < 0) + counts[is_special].sum())
+        self.missing += int(np.count_nonzero(cells.gaps()))
         if cells.written is not None:
-            failed = cells.missing_values() & ~is_special & (counts > 0)
-            self.unparseable += int(counts[failed].sum())
+            counts = cells.counts()
+            failed = cells.missing_values() & ~cells.is_special() & (counts > 0)
+            n_failed = int(counts[failed].sum())
+            # A value that was written is there, although it cannot be used.
+            self.unparseable += n_failed
+            self.missing -= n_failed
             self._keep_examples(cells.written[k] for k in np.flatnonzero(failed))
         if "categories" in self.column:
-            places = np.array([self.categories.get(text, -1) for text in cells.values], dtype=np.int64)
-            unseen = (places < 0) & (counts > 0)
-            self._keep_examples(cells.values[k] for k in np.flatnonzero(unseen))
-            np.add.at(self.counts, places, counts)  # -1 is the last count
+            self._add_categories(cells)
         else:
-            self._add_numbers(_as_numbers(cells), counts)
+            self._add_numbers(_as_numbers(cells))
 
-    def _add_numbers(self, numbers: np.ndarray, counts: np.ndarray | None) -> None:
+    def _add_categories(self, cells: Cells) -> None:
+        counts = cells.counts()
+        places = np.array([self.categories.get(text, -1) for text in cells.values], dtype=np.int64)
+        unseen = (places < 0) & (counts > 0)
+        self._keep_examples(cells.values[k] for k in np.flatnonzero(unseen))
+        np.add.at(self.counts, places, counts)  # -1 is the last count
+
+    def _add_numbers(self, numbers: np.ndarray) -> None:
         """Count numbers by interval, ``(cuts[k - 1], cuts[k]]``, and sum the logarithms of their sizes."""
-        present = ~np.isnan(numbers)
-        if not present.all():
-            numbers = numbers[present]
-            counts = None if counts is None else counts[present]
+        numbers = numbers[~np.isnan(numbers)]
         low = self.column["low"]
         high = self.column["high"]
-        # Comparisons with each cut, and sums of arrays, are several times as fast as searchsorted and weighted sums.
-        below = [_total(numbers <= cut, counts) for cut in self.column["cuts"]]
-        n_numbers = len(numbers) if counts is None else int(counts.sum())
-        self.counts += np.diff([0, *below, n_numbers])
-        self.far += _total(numbers < 2 * low - high, counts) + _total(numbers > 2 * high - low, counts)
+        # Comparisons with each cut are several times as fast as searchsorted.
+        below = [np.count_nonzero(numbers <= cut) for cut in self.column["cuts"]]
+        self.counts += np.diff([0, *below, len(numbers)])
+        is_far = (numbers < 2 * low - high) | (numbers > 2 * high - low)
+        self.far += int(np.count_nonzero(is_far))
         # Zeros have no logarithm, and are of every scale.
-        has_size = numbers != 0
-        if not has_size.all():
-            numbers = numbers[has_size]
-            counts = None if counts is None else counts[has_size]
-        sizes = np.log2(np.abs(numbers))
-        weighted = sizes if counts is None else sizes * counts
-        n_sizes = len(sizes) if counts is None else counts.sum()
-        self.logs += [n_sizes, weighted.sum(), weighted @ sizes]
+        sizes = np.log2(np.abs(numbers[numbers != 0]))
+        self.logs += [len(sizes), sizes.sum(), sizes @ sizes]
 
     def merge(self, other: "_Tally") -> None:
         """Add the counts of rows that come later."""
@@ -469,11 +461,6 @@ class _Tally:
 
     def _examples(self) -> str:
         return ", ".join(map(repr, self.examples))
-
-
-def _total(chosen: np.ndarray, counts: np.ndarray | None) -> int:
-    """Number of cells whose value is chosen."""
-    return int(np.count_nonzero(chosen) if counts is None else counts[chosen].sum())
 
 
 def _stability_index(expected: np.ndarray, found: np.ndarray) -> float:

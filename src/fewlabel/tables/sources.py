@@ -55,16 +55,18 @@ class TableSource(NamedTuple):
     query: str | None = None
 
 
+class TableForm(NamedTuple):
+    """Which rows of an address are read, and how a text file is written: the options of :func:`read_table`."""
+
+    query: str | None = None
+    table: str | None = None
+    sheet: str | None = None
+    encoding: str | None = None
+    decimal: str = "."
+
+
 @contextmanager
-def open_table(
-    addresses: Any,
-    *,
-    query: str | None = None,
-    table: str | None = None,
-    sheet: str | None = None,
-    encoding: str | None = None,
-    decimal: str = ".",
-) -> Iterator[TableSource]:
+def open_table(addresses: Any, **options: Any) -> Iterator[TableSource]:
     """Make a local file of a table, wherever it is; a file is taken as it is, all others are copied.
 
     Memory stays bounded but for Excel sheets. The copy is removed at the end of the block, and errors name the address.
@@ -75,12 +77,8 @@ def open_table(
         A file; several files, a folder or a pattern such as ``data/*.parquet``, whose rows are read one file after
         another; ``-`` for standard input; a workbook; or a database: ``sqlite:///bank.db``, ``duckdb:///bank.duckdb``,
         ``postgresql://user@host/bank``.
-    query, table : str, default=None
-        The rows of a database: those of a query, or of a table or view.
-    sheet : str, default=None
-        The sheet of a workbook, by default the first.
-    encoding, decimal : str
-        As in :func:`fewlabel.tables.read_table`.
+    **options
+        `query`, `table`, `sheet`, `encoding` and `decimal`, as in :func:`fewlabel.tables.read_table`.
 
     Yields
     ------
@@ -91,24 +89,22 @@ def open_table(
     TableError
         If there is no such table, or a driver is not installed.
     """
-    found = check_source(addresses, query=query, table=table, sheet=sheet)
-    first = found[0]
-    if first.engine == FILE and len(found) == 1 and not _is_sheet(first.path):
-        path = Path(first.shown)
-        yield TableSource(path, path.name, str(path), encoding, decimal, (path,))
+    form = TableForm(**options)
+    found = check_source(addresses, **options)
+    if len(found) == 1 and _is_plain(found[0]):
+        path = Path(found[0].shown)
+        yield TableSource(path, path.name, str(path), form.encoding, form.decimal, (path,))
         return
     with tempfile.TemporaryDirectory(prefix="fewlabel-") as folder:
-        source = _copy(found, Path(folder), query, table, sheet, encoding, decimal)
+        source = _copy(found, Path(folder), form)
         try:
             yield source
         except TableError as error:
-            _name_file(source, encoding)
+            _name_file(source, form)
             raise TableError(str(error).replace(str(source.path), source.origin)) from error
 
 
-def check_source(
-    addresses: Any, *, query: str | None = None, table: str | None = None, sheet: str | None = None
-) -> list[Address]:
+def check_source(addresses: Any, **options: Any) -> list[Address]:
     """The addresses of a table, folders and patterns replaced by their files; nothing is read yet.
 
     Raises
@@ -116,18 +112,19 @@ def check_source(
     TableError
         If a file is not there, a driver is missing, or an option does not go with the address.
     """
+    form = TableForm(**options)
     if isinstance(addresses, (str, Path, Address)):
         addresses = [addresses]
     found = [file for address in addresses for file in _expanded(Address.parse(address))]
     first = found[0]
-    if len(found) > 1 and any(address.engine != FILE or _is_sheet(address.path) for address in found):
+    if len(found) > 1 and not all(map(_is_plain, found)):
         raise TableError(f"{first} and {found[1]}: only text and Parquet files can be read as one table; name one")
-    if query is not None and table is not None:
+    if form.query is not None and form.table is not None:
         raise TableError("--table and --query name different rows: give one of them")
-    if (query is not None or table is not None) and not first.is_database:
-        option = "--table" if query is None else "--query"
+    if (form.query is not None or form.table is not None) and not first.is_database:
+        option = "--table" if form.query is None else "--query"
         raise TableError(f"{option} is for databases, and {first} is none; an address starts with postgresql://")
-    if sheet is not None and not (first.engine == STDIN or _is_sheet(first.path)):
+    if form.sheet is not None and not (first.engine == STDIN or _is_sheet(first.path)):
         raise TableError(f"--sheet is for workbooks ({', '.join(SHEETS)}), and {first} is none")
     for address in found:
         if address.path is not None and not address.path.exists():
@@ -151,7 +148,7 @@ def local_files(addresses: Sequence[Address]) -> list[Path]:
     """
     found = check_source(addresses)
     for address in found:
-        if address.engine != FILE or _is_sheet(address.path):
+        if not _is_plain(address):
             raise TableError(f"{address}: --engine dask reads text and Parquet files; leave it out")
     return [Path(address.shown) for address in found]
 
@@ -202,8 +199,9 @@ def read_table(
     ...     read_table(f"sqlite:///{path}", table="loans").shape
     (2, 2)
     """
-    place = {"query": query, "table": table, "sheet": sheet}
-    with open_table(address, **place, encoding=encoding, decimal=decimal) as source:  # type: ignore[arg-type]
+    with open_table(
+        address, query=query, table=table, sheet=sheet, encoding=encoding, decimal=decimal
+    ) as source:
         return files.read_file(source.path, encoding=source.encoding, decimal=source.decimal)
 
 
@@ -217,6 +215,11 @@ def _expanded(address: Address) -> list[Address]:
     return found
 
 
+def _is_plain(address: Address) -> bool:
+    """Whether it is a file that is read as it is."""
+    return address.engine == FILE and not _is_sheet(address.path)
+
+
 def _is_sheet(path: Path | None) -> bool:
     return path is not None and path.suffix.lower() in SHEETS
 
@@ -226,43 +229,37 @@ def _require_calamine(address: Any) -> None:
         raise TableError(f"{address} needs python-calamine: run `pip install 'fewlabel[excel]'`")
 
 
-def _copy(
-    found: list[Address],
-    folder: Path,
-    query: str | None,
-    table: str | None,
-    sheet: str | None,
-    encoding: str | None,
-    decimal: str,
-) -> TableSource:
+def _copy(found: list[Address], folder: Path, form: TableForm) -> TableSource:
     first = found[0]
     if first.is_database:
-        return _copy_query(first, folder, query, table)
+        return _copy_query(first, folder, form)
     if first.engine == STDIN:
         path = _copy_stdin(folder)
         if not _is_sheet(path):
-            return TableSource(path, "standard input", "standard input", encoding, decimal)
-        return _copy_sheet(path, folder, sheet, "standard input")
+            return TableSource(path, "standard input", "standard input", form.encoding, form.decimal)
+        return _copy_sheet(path, folder, form.sheet, "standard input")
     paths = [Path(address.shown) for address in found]
     if len(paths) == 1:
-        return _copy_sheet(paths[0], folder, sheet, str(paths[0]))._replace(files=(paths[0],))
-    return _join_files(paths, folder, encoding, decimal)
+        return _copy_sheet(paths[0], folder, form.sheet, str(paths[0]))._replace(files=(paths[0],))
+    return _join_files(paths, folder, form)
 
 
-def _copy_query(address: Address, folder: Path, query: str | None, table: str | None) -> TableSource:
+def _copy_query(address: Address, folder: Path, form: TableForm) -> TableSource:
     import pyarrow as pa
 
     from fewlabel.tables.databases import open_query, query_of
 
-    statement = query_of(address, table, query)
+    statement = query_of(address, form.table, form.query)
     path = folder / "rows.arrow"
     options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
     with open_query(address, statement) as reader, pa.ipc.new_file(path, reader.schema, options=options) as writer:
         for batch in reader:
             writer.write_batch(batch)
-    name = "query" if query is not None else table or address.shown.rpartition("/")[2]
-    origin = f"{address}, {'the query' if query is not None else f'table {table}' if table else 'its only table'}"
-    return TableSource(path, name, origin, query=statement)
+    if form.query is not None:
+        return TableSource(path, "query", f"{address}, the query", query=statement)
+    name = form.table or address.shown.rpartition("/")[2]
+    which = f"table {form.table}" if form.table else "its only table"
+    return TableSource(path, name, f"{address}, {which}", query=statement)
 
 
 def _copy_stdin(folder: Path) -> Path:
@@ -310,22 +307,22 @@ def _cell_text(value: Any) -> str:
     return str(value)
 
 
-def _join_files(paths: list[Path], folder: Path, encoding: str | None, decimal: str) -> TableSource:
+def _join_files(paths: list[Path], folder: Path, form: TableForm) -> TableSource:
     """Files of the same columns, one after another."""
     first = paths[0]
     name = f"{first.name} and {len(paths) - 1} more"
     is_text = files.is_text_file(first)
-    columns = files.column_names(first, encoding=encoding)
+    columns = files.column_names(first, encoding=form.encoding)
     for path in paths[1:]:
         if files.is_text_file(path) != is_text:
             raise TableError(f"of {first} and {path}, one is a text file: name files of one format")
-        others = files.column_names(path, encoding=encoding)
+        others = files.column_names(path, encoding=form.encoding)
         if others != columns if is_text else set(others) != set(columns):
             differ = [short(name) for name in {*columns} ^ {*others}] or ["in another order"]
             raise TableError(f"{path} has other columns than {first}: {', '.join(sorted(differ)[:5])}")
     if is_text:
-        joined = _join_texts(paths, folder, encoding)
-        return TableSource(joined, name, name, None, decimal, tuple(paths))
+        joined = _join_texts(paths, folder, form.encoding)
+        return TableSource(joined, name, name, None, form.decimal, tuple(paths))
     return TableSource(_join_arrow(paths, folder), name, name, files=tuple(paths))
 
 
@@ -338,12 +335,11 @@ def _join_texts(paths: list[Path], folder: Path, encoding: str | None) -> Path:
                 raise TableError(f"{path} has another separator than {paths[0]}: write both alike")
             with files.readable_errors(path), files.open_utf8(path, encoding) as file:
                 header = files.read_header(file)
+                last = header
                 if path is paths[0]:
                     target.write(header)
-                last = header
-                for line in file:
-                    target.write(line)
-                    last = line
+                for last in file:
+                    target.write(last)
                 if not last.endswith(b"\n"):
                     target.write(b"\n")
     return joined
@@ -368,12 +364,12 @@ def _join_arrow(paths: list[Path], folder: Path) -> Path:
 
 def _decoded(kind: Any) -> Any:
     # Each file has categories of its own, and an Arrow file holds one list of them.
-    return getattr(kind, "value_type", kind) if hasattr(kind, "index_type") else kind
+    return kind.value_type if hasattr(kind, "index_type") else kind
 
 
-def _name_file(source: TableSource, encoding: str | None) -> None:
+def _name_file(source: TableSource, form: TableForm) -> None:
     """Of several text files, raise the error of the one with a row of another length."""
     if len(source.files) > 1 and files.is_text_file(source.path):
         separator = files.separator_of(source.path)
         for path in source.files:
-            files.check_lengths(path, separator, encoding)
+            files.check_lengths(path, separator, form.encoding)
