@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
@@ -54,7 +54,7 @@ class Address:
     shown: str
     path: Path | None = None
     secrets: tuple[str, ...] = ()
-    url: str = field(default="", repr=False)
+    url: str = ""
 
     @classmethod
     def parse(cls, written: "str | os.PathLike[str] | Address") -> "Address":

@@ -110,15 +110,11 @@ def choose_nominal(categorical_features, table):
 
 
 def _is_number(column):
-    types = pd.api.types
-    if types.is_bool_dtype(column.dtype):
-        return False
-    return types.is_numeric_dtype(column.dtype) or _is_time(column)
+    return pd.api.types.is_any_real_numeric_dtype(column) or _is_time(column)
 
 
 def _is_time(column):
-    types = pd.api.types
-    return types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype)
+    return column.dtype.kind in "mM"
 
 
 def is_table(X) -> bool:

@@ -5,15 +5,11 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import ModelFile, Quiet, unfold
-from fewlabel.cli.paths import require_suffix, writable_file
+from fewlabel.cli.options import ModelFile, Quiet, SQLTable, unfold
+from fewlabel.cli.paths import file_ending_in
 from fewlabel.cli.terminal import say
 
-
-def _model_file(path: Path) -> Path:
-    require_suffix(path, ".onnx", ".sql", ".json")
-    writable_file(path)
-    return path
+_model_file = file_ending_in(".onnx", ".sql", ".json")
 
 
 @unfold()
@@ -24,7 +20,7 @@ def export(
         Path,
         typer.Option("--out", "-o", callback=_model_file, metavar="FILE", help="model.onnx, model.sql or model.json."),
     ],
-    table: Annotated[str, typer.Option("--table", metavar="NAME", help="In SQL, the table to score.")] = "rows",
+    table: SQLTable = "rows",
     quiet: Quiet = False,
 ) -> None:
     """Write a model as an ONNX graph, a SQL statement, or JSON.

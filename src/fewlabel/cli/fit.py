@@ -1,14 +1,25 @@
 """``fewlabel fit``: from a table to a model, a report and the numbers."""
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from fewlabel.cli.manifest import defaults_from
-from fewlabel.cli.options import AsJson, CostOptions, Groups, Quiet, Seed, Tables, Time, require_choice, unfold
-from fewlabel.cli.paths import keep_inputs, writable_file, writable_folder
+from fewlabel.cli.options import (
+    AsJson,
+    CostOptions,
+    Groups,
+    OutFolder,
+    Quiet,
+    Seed,
+    Tables,
+    Time,
+    require_choice,
+    unfold,
+)
+from fewlabel.cli.paths import keep_inputs, writable_file
 from fewlabel.cli.reading import Reading
 
 MODEL = "model.fewlabel"
@@ -17,6 +28,26 @@ METRICS = "metrics.json"
 NEXT = "label_next.csv"
 MANIFEST = "manifest.json"
 FILES = (MODEL, REPORT, METRICS, "model_card.md", NEXT, MANIFEST)
+MANIFEST_FORMAT = 1
+
+
+def defaults_from(context: typer.Context, path: Path | None) -> Path | None:
+    """Take the options of a manifest where none is given: a callback of Typer."""
+    if path is not None:
+        context.default_map = read_manifest(path)["options"]
+    return path
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest; wrong use if the file is none."""
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+        is_known = manifest["manifest"] == MANIFEST_FORMAT and isinstance(manifest["options"], dict)
+    except (ValueError, KeyError, TypeError):
+        is_known = False
+    if not is_known:
+        raise typer.BadParameter(f"{path} is no manifest.json of `fewlabel fit` of this version")
+    return manifest
 
 
 @dataclass(frozen=True)
@@ -59,9 +90,7 @@ class FitOptions:
             help="auto, small, scorecard (the best additive one), or a name from `fewlabel methods`.",
         ),
     ] = "auto"
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the files.")
-    ] = Path(".")
+    out: OutFolder = Path(".")
     groups: Groups = None
     time: Time = None
     weights: Annotated[

@@ -36,6 +36,7 @@ from fewlabel.tables import (
     suspicions,
 )
 from fewlabel.text import short
+from fewlabel.types import PlainDict
 
 if TYPE_CHECKING:
     from fewlabel.labels import LabelColumn, Labels
@@ -157,7 +158,7 @@ def _report_by(options: FitOptions, rows: TableRows) -> dict[str, pd.Series]:
     return {name: columns[name] for name in options.report_by or ()}
 
 
-def _combine_answers(rows: TableRows, encoded: Rows, seed: int) -> tuple[Rows, dict[str, Any] | None]:
+def _combine_answers(rows: TableRows, encoded: Rows, seed: int) -> tuple[Rows, PlainDict | None]:
     """Rows with labels in which a model has a say, too, where people contradict each other; and how far these agree."""
     votes = None if rows.merged is None else rows.merged.votes
     if votes is None:
@@ -314,9 +315,7 @@ def _choose_threshold(options: FitOptions, model: TableClassifier, encoded: Rows
     )
 
 
-def _write_all(
-    out: Path, model: TableClassifier, summary: dict[str, Any], manifest: dict[str, Any], sheet: pd.DataFrame
-) -> None:
+def _write_all(out: Path, model: TableClassifier, summary: PlainDict, manifest: PlainDict, sheet: pd.DataFrame) -> None:
     """Write the files as one set; the report and the metrics hold the digest of their model."""
     with new_set(out, *FILES) as (model_file, report_file, metrics_file, card_file, next_file, manifest_file):
         persistence.save(model, model_file)
@@ -330,7 +329,7 @@ def _write_all(
         sheet.to_csv(next_file, index=False)
 
 
-def show(summary: dict[str, Any]) -> None:
+def show(summary: PlainDict) -> None:
     """Print who was labeled, the leaderboard, the headline and the threshold."""
     rows = []
     # The model that is saved first, then what it is made of.

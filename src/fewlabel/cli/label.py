@@ -9,7 +9,7 @@ from fewlabel.cli.next import RandomShare, read_some_labels
 from fewlabel.cli.options import Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
-from fewlabel.cli.terminal import say
+from fewlabel.cli.terminal import say, say_notes
 
 if TYPE_CHECKING:
     from fewlabel.label_app import LabelServer, Task
@@ -70,8 +70,9 @@ def label(
     keep_inputs([out], [*tables, *(reading.answers or ()), *([rubric] if rubric is not None else [])])
     rows = read_rows(tables, reading, new_target=True)
     column = read_some_labels(reading, rows)
-    for note in [*rows.notes, *([column.describe(), *column.notes] if column is not None else [])]:
-        say(f"note: {note}", quiet)
+    say_notes(rows.notes, quiet)
+    if column is not None:
+        say_notes([column.describe(), *column.notes], quiet)
     task = _task(rows.source.name, rows, reading, column, classes or [])._replace(
         random_share=random_share,
         audit=audit,

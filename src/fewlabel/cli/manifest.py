@@ -1,71 +1,49 @@
 """The manifest of a fit: who made which model, when, from which rows and how; and whether a fit repeats it."""
 
 import hashlib
-import json
 import platform
 from datetime import UTC, datetime
+from getpass import getuser
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import typer
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
+from fewlabel.active.answers import TIME, read_answers
+from fewlabel.cli.fit import MANIFEST_FORMAT, FitOptions, read_manifest
+from fewlabel.cli.options import given_options
+from fewlabel.cli.paths import sha256
+from fewlabel.cli.reading import TableRows
+from fewlabel.labels import LabelColumn
+from fewlabel.tables import TableDigest
+from fewlabel.tables.kinds import as_moments
+from fewlabel.types import PlainDict
 
-    from fewlabel.cli.fit import FitOptions
-    from fewlabel.cli.reading import TableRows
-    from fewlabel.labels import LabelColumn
-    from fewlabel.tables import TableDigest
-
-FORMAT = 1
 # Versions on which the bits of a model may depend, where they are installed.
 _PACKAGES = ("catboost", "lightgbm", "pyarrow", "scipy", "xgboost", "xgboost-cpu")
 # Where results go, and how many threads make them, does not change them.
 _WITHOUT_EFFECT = ("out", "jobs", "scheduler", "as_json", "quiet", "repeated")
 
 
-def defaults_from(context: typer.Context, path: Path | None) -> Path | None:
-    """Take the options of a manifest where none is given: a callback of Typer."""
-    if path is not None:
-        context.default_map = read_manifest(path)["options"]
-    return path
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest; wrong use if the file is none."""
-    try:
-        manifest = json.loads(path.read_text("utf-8"))
-        is_known = manifest["manifest"] == FORMAT and isinstance(manifest["options"], dict)
-    except (ValueError, KeyError, TypeError):
-        is_known = False
-    if not is_known:
-        raise typer.BadParameter(f"{path} is no manifest.json of `fewlabel fit` of this version")
-    return manifest
-
-
 def describe_run(
-    options: "FitOptions", rows: "TableRows", column: "LabelColumn", digest: "TableDigest", summary: dict[str, Any]
-) -> dict[str, Any]:
+    options: FitOptions, rows: TableRows, column: LabelColumn, digest: TableDigest, summary: PlainDict
+) -> PlainDict:
     """The manifest of a fit, without the digest of its model, which is not written yet."""
-    from getpass import getuser
-
-    from fewlabel.cli.options import given_options
-
     data = summary["data"]
     try:
         user = getuser()
     except (KeyError, OSError):  # an account without a name
         user = "unknown"
     return {
-        "manifest": FORMAT,
+        "manifest": MANIFEST_FORMAT,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "user": user,
         "machine": platform.node(),
         "command": summary["command"],
         "options": given_options(options, omit=_WITHOUT_EFFECT),
         "seed": options.seed,
-        "table": _describe_table(rows, digest, len(rows.table)),
+        "table": _describe_table(rows, digest),
         "labels": _describe_labels(options, rows, column, data),
         "checks": _outcomes(summary),
         "decisions": _decisions(summary),
@@ -74,9 +52,7 @@ def describe_run(
     }
 
 
-def _describe_table(rows: "TableRows", digest: "TableDigest", n_rows: int) -> dict[str, Any]:
-    from fewlabel.cli.paths import sha256
-
+def _describe_table(rows: TableRows, digest: TableDigest) -> PlainDict:
     source = rows.source
     query = source.query
     return {
@@ -84,23 +60,18 @@ def _describe_table(rows: "TableRows", digest: "TableDigest", n_rows: int) -> di
         "query": query,
         "query_sha256": None if query is None else hashlib.sha256(query.encode()).hexdigest(),
         "files": [{"name": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)} for path in source.files],
-        "rows": n_rows,
+        "rows": len(rows.table),
         "columns": rows.table.shape[1],
         "content_sha256": digest.content,
         "order_sha256": digest.order,
     }
 
 
-def _describe_labels(
-    options: "FitOptions", rows: "TableRows", column: "LabelColumn", data: dict[str, Any]
-) -> dict[str, Any]:
+def _describe_labels(options: FitOptions, rows: TableRows, column: LabelColumn, data: PlainDict) -> PlainDict:
     """How many labels there are, and from where and when."""
-    from fewlabel.active.answers import TIME, read_answers
-    from fewlabel.cli.paths import sha256
-
     is_labeled = column.labels.codes >= 0
     n_answered = 0 if rows.merged is None else int((is_labeled & (rows.merged.order >= 0)).sum())
-    sources: list[dict[str, Any]] = [
+    sources: list[PlainDict] = [
         {"source": "the table", "labels": data["labeled"] - n_answered, "first": None, "last": None}
     ]
     for path in options.reading.answers or ():
@@ -116,12 +87,8 @@ def _describe_labels(
     return {"by_class": by_class, "unlabeled": data["unlabeled"], "sources": sources, "by_month": by_month}
 
 
-def _by_month(options: "FitOptions", rows: "TableRows", is_labeled: "np.ndarray") -> dict[str, int] | None:
+def _by_month(options: FitOptions, rows: TableRows, is_labeled: np.ndarray) -> dict[str, int] | None:
     """Number of labels by the month in which their rows were recorded; None if --time is no date."""
-    import numpy as np
-
-    from fewlabel.tables.kinds import as_moments
-
     moments = as_moments(rows.table[options.time], str(options.time), options.reading.day_first)
     if moments.dtype.kind != "M":
         return None
@@ -129,7 +96,7 @@ def _by_month(options: "FitOptions", rows: "TableRows", is_labeled: "np.ndarray"
     return dict(zip(map(str, months), counts.tolist()))
 
 
-def _outcomes(summary: dict[str, Any]) -> list[dict[str, Any]]:
+def _outcomes(summary: PlainDict) -> list[PlainDict]:
     """What was looked at, and what was found."""
     data = summary["data"]
     leaks = data["leaks"]
@@ -142,7 +109,7 @@ def _outcomes(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"check": name, "outcome": outcome} for name, outcome in found]
 
 
-def _decisions(summary: dict[str, Any]) -> dict[str, Any]:
+def _decisions(summary: PlainDict) -> PlainDict:
     """What was decided, by options or by the fit."""
     threshold = summary["decisions"]
     members = [row for row in summary["leaderboard"] if row["family"] != "ensemble"]
@@ -167,7 +134,7 @@ def _more_versions() -> dict[str, str]:
     return versions
 
 
-def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def differences(before: PlainDict, now: PlainDict) -> list[str]:
     """What differs between two fits, in words; the order of causes is that of their likelihood."""
     found = []
     table = before["table"]
@@ -186,22 +153,22 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     return found
 
 
-def _changes(before: dict[str, Any], now: dict[str, Any], missing: str) -> list[str]:
+def _changes(before: PlainDict, now: PlainDict, missing: str) -> list[str]:
     """What each name stands for that has another value than before."""
     changed = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
     return [f"{name} is {now.get(name, missing)}, before {before.get(name, missing)}" for name in changed]
 
 
-def _digests(manifest: dict[str, Any]) -> list[Any]:
+def _digests(manifest: PlainDict) -> list[Any]:
     return [source.get("sha256") for source in manifest["labels"]["sources"]]
 
 
-def _without_places(options: dict[str, Any]) -> dict[str, Any]:
+def _without_places(options: PlainDict) -> PlainDict:
     """Options but those that say where the rows are: their content is compared."""
     return {name: value for name, value in options.items() if name not in ("tables", "query", "table", "answers")}
 
 
-def compare_with(path: Path, now: dict[str, Any]) -> str:
+def compare_with(path: Path, now: PlainDict) -> str:
     """One sentence on whether a fit gave the same model as before.
 
     Raises

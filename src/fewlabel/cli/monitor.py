@@ -12,12 +12,13 @@ from fewlabel.cli.options import (
     CostOptions,
     DayFirst,
     ModelFile,
+    OutFolder,
     Place,
     Quiet,
     Tables,
     unfold,
 )
-from fewlabel.cli.paths import keep_inputs, sha256, writable_file, writable_folder, write_json
+from fewlabel.cli.paths import keep_inputs, sha256, writable_file, write_json
 from fewlabel.cli.terminal import print_json, print_table, progress, say_notes
 from fewlabel.text import short
 
@@ -52,9 +53,7 @@ def monitor(
         str | None,
         typer.Option("--batch", metavar="NAME", help="Name of these rows in the history; by default the file's."),
     ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the files.")
-    ] = Path("."),
+    out: OutFolder = Path("."),
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with code 1 if there is a reason to look closer.")
     ] = False,

@@ -8,7 +8,7 @@ import typer
 from fewlabel.cli.options import Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, label_rows, read_rows
-from fewlabel.cli.terminal import say
+from fewlabel.cli.terminal import say, say_notes
 from fewlabel.exceptions import TableError
 from fewlabel.text import short
 
@@ -30,8 +30,7 @@ RandomShare = Annotated[
 ]
 
 
-def _answer_sheet_file(path: Path) -> Path:
-    """The callback of an option that names a file of rows to label."""
+def _sheet_file(path: Path) -> Path:
     if path.suffix.lower() not in TEXT_SEPARATORS:
         raise typer.BadParameter(f"{path}: rows to label are written as .csv or .tsv")
     writable_file(path)
@@ -39,7 +38,7 @@ def _answer_sheet_file(path: Path) -> Path:
 
 
 SheetFile = Annotated[
-    Path, typer.Option("--out", "-o", callback=_answer_sheet_file, metavar="FILE", help="Where to write them.")
+    Path, typer.Option("--out", "-o", callback=_sheet_file, metavar="FILE", help="Where to write them.")
 ]
 
 
@@ -87,8 +86,7 @@ def read_to_ask(tables: Tables, reading: Reading, out: Path, quiet: bool) -> "tu
     rows = read_rows(tables, reading, new_target=True)
     column = read_some_labels(reading, rows)
     about_labels = ["no row is labeled"] if column is None else [column.describe(), *column.notes]
-    for note in [*rows.notes, *about_labels]:
-        say(f"note: {note}", quiet)
+    say_notes([*rows.notes, *about_labels], quiet)
     return rows, column
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from fewlabel.addresses import Address
+from fewlabel.cli.paths import writable_folder
 from fewlabel.exceptions import TableError
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.", metavar="SEED")]
 ModelFile = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.fewlabel file of `fewlabel fit`.")
+]
+SQLTable = Annotated[str, typer.Option("--table", metavar="NAME", help="In SQL, the table to score.")]
+OutFolder = Annotated[
+    Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the files.")
 ]
 
 

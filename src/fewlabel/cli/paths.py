@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +35,15 @@ def writable_folder(path: Path) -> Path:
     return path
 
 
-def drift_file(path: Path | None) -> Path | None:
-    """Check that a page on the columns can be written."""
-    if path is not None:
-        require_suffix(path, ".html", ".json")
-    return writable_file(path)
+def file_ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
+    """A callback of Typer: the name of the file ends in one of these, and the file can be written."""
+
+    def check(path: Path | None) -> Path | None:
+        if path is not None:
+            require_suffix(path, *suffixes)
+        return writable_file(path)
+
+    return check
 
 
 def require_suffix(path: Path, *suffixes: str, option: str | None = None) -> None:

@@ -12,7 +12,7 @@ import typer
 from fewlabel.addresses import Address
 from fewlabel.cli.new_rows import NewRows, Piece, load_model
 from fewlabel.cli.options import DayFirst, ModelFile, Place, Quiet, Tables, as_address, unfold
-from fewlabel.cli.paths import TEXT_SEPARATORS, drift_file, keep_inputs, require_suffix, writable_file, write_json
+from fewlabel.cli.paths import TEXT_SEPARATORS, file_ending_in, keep_inputs, require_suffix, writable_file, write_json
 from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fewlabel.tables import Drift
+
+
+_drift_file = file_ending_in(".html", ".json")
 
 
 @dataclass(frozen=True)
@@ -45,22 +48,23 @@ class ResultOptions:
     ] = "fail"
 
     @property
+    def database(self) -> Address | None:
+        """The database, if the result goes to one."""
+        return self.out if self.out is not None and self.out.is_database else None
+
+    @property
     def path(self) -> Path | None:
         """The file, if the result goes to one."""
         return None if self.out is None or self.out.is_database else Path(self.out.shown)
 
-    @property
-    def is_database(self) -> bool:
-        return self.out is not None and self.out.is_database
-
     def check(self) -> None:
         """Wrong use if the result cannot be written."""
-        if self.out is not None and self.is_database:
+        if self.database is not None:
             from fewlabel.tables import check_target
 
             if self.out_table is None:
                 raise typer.BadParameter(f"name a table in {self.out} for the result", param_hint="--out-table")
-            check_target(self.out, self.out_table, self.if_exists)
+            check_target(self.database, self.out_table, self.if_exists)
             return
         if self.out_table is not None:
             wrong = "it is for databases: name one with --out, such as --out sqlite:///bank.db"
@@ -74,10 +78,10 @@ class ResultOptions:
         """As `result_writer`; in a database all rows appear at once, when the last one is written."""
         from fewlabel.cli.results import result_writer
 
-        if self.out is not None and self.is_database:
+        if self.database is not None:
             from fewlabel.tables import table_writer  # imports drivers
 
-            with table_writer(self.out, self.out_table or "", self.if_exists) as write:
+            with table_writer(self.database, self.out_table or "", self.if_exists) as write:
                 yield (lambda chunk: chunk), write
         else:
             with result_writer(self.path) as functions:
@@ -103,7 +107,7 @@ def predict(
     ] = False,
     drift: Annotated[
         Path | None,
-        typer.Option("--drift", callback=drift_file, metavar="FILE", help="Page on the columns: .html, or .json."),
+        typer.Option("--drift", callback=_drift_file, metavar="FILE", help="Page on the columns: .html, or .json."),
     ] = None,
     time: Annotated[
         str | None,
@@ -140,7 +144,7 @@ def predict(
     with place.open(tables) as source, Results(fitted.threshold) as results, keep_filters():
         rows = NewRows(fitted, source, keep=keep or (), time=time, with_cells=reasons > 0, day_first=day_first)
         rows.say_unknown(quiet)
-        if result.is_database and not keep:
+        if result.database is not None and not keep:
             _ask_for_key(rows)
         with progress(quiet, lines=False) as report:
             for scored in map_ahead(lambda piece: _score(fitted, piece, reasons), rows.blocks(), n_jobs=-1):

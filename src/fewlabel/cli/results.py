@@ -110,13 +110,7 @@ def result_writer(out: Path | None) -> Iterator[tuple[Callable[[pa.Table], Any],
             yield (lambda chunk: as_text(chunk, separator)), lambda text: _append(file, *text)
         else:
             with _parquet_writer(file) as write_table:
-                yield _with_plain_label, write_table
-
-
-def _with_plain_label(chunk: pa.Table) -> pa.Table:
-    """Labels as text rather than as categories."""
-    at = chunk.column_names.index("label")
-    return chunk.set_column(at, "label", chunk["label"].cast(pa.string()))
+                yield plain_texts, write_table
 
 
 def _append(file: IO[bytes], header: bytes, rows: bytes) -> None:

@@ -1,20 +1,16 @@
 """``fewlabel scorecard``: a saved additive model as points, for a spreadsheet, a database or a reader."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from fewlabel.cli.new_rows import load_model
-from fewlabel.cli.options import ModelFile, Quiet, unfold
-from fewlabel.cli.paths import require_suffix, writable_file
+from fewlabel.cli.options import ModelFile, Quiet, SQLTable, unfold
+from fewlabel.cli.paths import file_ending_in
 from fewlabel.cli.terminal import say
 
-
-def _card_file(path: Path) -> Path:
-    require_suffix(path, ".csv", ".sql", ".html")
-    writable_file(path)
-    return path
+_card_file = file_ending_in(".csv", ".sql", ".html")
 
 
 @unfold()
@@ -32,7 +28,7 @@ def scorecard(
         float, typer.Option("--points", min=1e-9, metavar="N", help="Number of points that doubles the odds.")
     ] = 20,
     base: Annotated[float, typer.Option("--base", metavar="N", help="Number of points at even odds.")] = 600,
-    table: Annotated[str, typer.Option("--table", metavar="NAME", help="In SQL, the table to score.")] = "rows",
+    table: SQLTable = "rows",
     quiet: Quiet = False,
 ) -> None:
     """Write an additive model as points for each column.
@@ -66,14 +62,10 @@ def scorecard(
 
         content = b"".join(as_text(pa.Table.from_pandas(card, preserve_index=False), ",")).decode()
     else:
-        content = _page(card, fitted, points, base)
+        from fewlabel.reporting import render_scorecard
+
+        positive = str(fitted.classes_[fitted.positive])
+        content = render_scorecard(card, title=fitted.target, positive=positive, points=points, base=base)
     write_text(out, content)
     n_columns = card["column"].nunique() - 1  # the first row is the points that every row of the table starts with
     say(f"{n_columns} columns: {out}", quiet)
-
-
-def _page(card: Any, fitted: Any, points: float, base: float) -> str:
-    from fewlabel import reporting
-
-    positive = str(fitted.classes_[fitted.positive])
-    return reporting.render_scorecard(card, title=fitted.target, positive=positive, points=points, base=base)

@@ -16,6 +16,7 @@ from fewlabel.label_app.store import AnswerStore, Entry
 from fewlabel.labels import UNLABELED, Labels
 from fewlabel.reporting import value_text
 from fewlabel.tables import TableEncoder
+from fewlabel.types import PlainDict
 
 # Answers between two fits, and rows that a fit adds to the queue.
 EVERY = 5
@@ -119,7 +120,7 @@ class LabelingLoop:
         self._ask_for(2 * EVERY)
         self._refit()
 
-    def next(self, tab: str) -> dict[str, Any]:
+    def next(self, tab: str) -> PlainDict:
         """The row that a tab should show, those to show after it, and the progress."""
         with self._lock:
             held = self._hold(tab)
@@ -128,7 +129,7 @@ class LabelingLoop:
 
     def answer(
         self, tab: str, key: str, label: str | None, *, how: str = "", probability: float = 1.0, note: str = ""
-    ) -> dict[str, Any]:
+    ) -> PlainDict:
         """Store an answer, or that the row is skipped if `label` is None; returns what the tab shows next.
 
         `how` and `probability` are those that the tab was given with the row; this process may not know them, if it
@@ -159,7 +160,7 @@ class LabelingLoop:
                 self._refit()
             return self.next(tab)
 
-    def undo(self, tab: str) -> dict[str, Any]:
+    def undo(self, tab: str) -> PlainDict:
         """Take back the last answer of a tab, or else the last of an earlier session; its row is shown again."""
         with self._lock:
             for position in range(len(self._given) - 1, -1, -1):
@@ -286,7 +287,7 @@ class LabelingLoop:
             if len(self.store.latest) - self._fitted_to >= EVERY:
                 self._refit()
 
-    def _describe(self, ask: _Ask) -> dict[str, Any]:
+    def _describe(self, ask: _Ask) -> PlainDict:
         """What the page shows of a row."""
         values = []
         for position, name in enumerate(self.task.table.columns):
@@ -301,7 +302,7 @@ class LabelingLoop:
             "values": values,
         }
 
-    def _progress(self) -> dict[str, Any]:
+    def _progress(self) -> PlainDict:
         self.store.check()
         latest = self.store.latest.values()
         n_answers_by = Counter(entry.labeler for entry in latest if entry.action == ANSWER)

@@ -1,6 +1,6 @@
 """The model behind the labeling page: how good it is by now, and what more labels would bring."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from fewlabel.auto import AutoClassifier, LearningCurve, learning_curve
 from fewlabel.metrics import AUCInterval, auc_confidence_interval
 from fewlabel.reporting import GAIN, outlook
 from fewlabel.rows import Rows
+from fewlabel.types import PlainDict
 
 if TYPE_CHECKING:
     from fewlabel.label_app.loop import Task
@@ -52,7 +53,7 @@ class Progress:
         self.history: list[Point] = []
         self.curve: LearningCurve | None = None
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> PlainDict:
         """What the page shows of it: the history, what more labels would bring, and a hint to stop."""
         text, stop = forecast(self.curve, self.history[-1])
         return {"history": [point._asdict() for point in self.history], "text": text, "stop": stop}

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from fewlabel.active import REASONS
 from fewlabel.label_app.loop import Conflict, LabelingLoop, NotStored
+from fewlabel.types import PlainDict
 
 # Never another address: the page has no accounts.
 ADDRESS = "127.0.0.1"
@@ -214,7 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
             return _json(HTTPStatus.INSUFFICIENT_STORAGE, {"message": str(error)})
         raise _Refused(HTTPStatus.NOT_FOUND, "not found")
 
-    def _body(self) -> dict[str, Any]:
+    def _body(self) -> PlainDict:
         if self.headers.get_content_type() != "application/json":
             raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "expected application/json")
         length = self.headers.get("Content-Length", "")
@@ -233,7 +234,7 @@ class _Handler(BaseHTTPRequestHandler):
         return given
 
 
-def _read_answer(given: dict[str, Any]) -> dict[str, Any]:
+def _read_answer(given: PlainDict) -> PlainDict:
     probability = given.get("probability", 1.0)
     if not (isinstance(probability, (int, float)) and 0 < probability <= 1):
         raise _Refused(HTTPStatus.BAD_REQUEST, "expected a probability above 0 and at most 1")
@@ -249,7 +250,7 @@ def _read_answer(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _text(given: dict[str, Any], name: str, default: str | None = None) -> str:
+def _text(given: PlainDict, name: str, default: str | None = None) -> str:
     value = given.get(name, default)
     if not isinstance(value, str) or len(value) > _MOST_CHARACTERS:
         raise _Refused(HTTPStatus.BAD_REQUEST, f"expected a text {name!r}")

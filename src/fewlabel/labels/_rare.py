@@ -38,8 +38,6 @@ def treat_rare_classes(labels, how):
     rare = labels.classes[is_rare].tolist()
     names = labels.classes.astype(object)
     names[is_rare] = _MERGED if how == "merge" else None
-    of_row = np.where(labels.codes >= 0, names[labels.codes], None)
-    kept = [name for name in dict.fromkeys(names.tolist()) if name is not None]
-    codes = pd.Index(kept, dtype=object).get_indexer(of_row)
-    codes[pd.isna(of_row)] = UNLABELED
-    return Labels(np.array(kept, dtype=object), codes.astype(np.int64)), rare
+    # The merged classes have one new code, dropped ones -1.
+    new_codes, kept = pd.factorize(names)
+    return Labels(kept, np.append(new_codes, UNLABELED)[labels.codes]), rare

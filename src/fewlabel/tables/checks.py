@@ -15,6 +15,7 @@ from fewlabel.tables.encoder import learn_columns
 from fewlabel.tables.kinds import ID_NAME, ReadColumns, read_columns
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.text import short
+from fewlabel.types import PlainDict
 
 _LEAST_GROUPS, _MOST_PER_GROUP = 20, 50
 _ENTITY = re.compile(
@@ -48,13 +49,13 @@ class TableCheck:
 
     labels: LabelColumn
     n_rows: int
-    columns: list[dict[str, Any]]
+    columns: list[PlainDict]
     duplicate_rows: int
     conflicting_rows: int
     notes: list[str]
     selection: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> PlainDict:
         """The findings as a dict that can be written as JSON."""
         read = self.labels
         return {
@@ -321,7 +322,7 @@ def _as_numbers(used: ReadColumns) -> tuple[np.ndarray, list[str]]:
     return np.column_stack(features), sources
 
 
-def _remark(column: dict[str, Any]) -> str:
+def _remark(column: PlainDict) -> str:
     text = f", {column['missing']:.0%} missing" if column["missing"] else ""
     if column["remark"]:
         text += f" ({column['remark']})"

@@ -20,6 +20,11 @@ _LIST_TABLES = (
     "SELECT table_schema, table_name FROM information_schema.tables "
     "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
 )
+# What SQLite stores in a column: values of a narrower type can be written as those of a wider one, to the right.
+_STORED_TYPES = (pa.null(), pa.int64(), pa.float64(), pa.binary(), pa.string())
+_WIDEST_TYPE = (
+    "max(CASE typeof({}) WHEN 'integer' THEN 1 WHEN 'real' THEN 2 WHEN 'blob' THEN 3 WHEN 'text' THEN 4 ELSE 0 END)"
+)
 
 
 def require_driver(address: Address) -> None:
@@ -207,23 +212,13 @@ class _SQLite(_Database):
 
     def _types(self, columns: Sequence[tuple[str, str]]) -> list[pa.DataType]:
         """Type of each column by the values that it holds; 1 and 0 in a column declared as boolean are booleans."""
-        stored: list[str] = []
-        for name, _ in columns:
-            stored += [f"max(typeof({_quoted_name(name)}) = '{kind}')" for kind in ("text", "blob", "real", "integer")]
-        found = self.execute(f"SELECT {', '.join(stored)} FROM fewlabel_rows").fetchone()
+        widest = [_WIDEST_TYPE.format(_quoted_name(name)) for name, _ in columns]
+        found = self.execute(f"SELECT {', '.join(widest)} FROM fewlabel_rows").fetchone()
         types = []
-        for k, (_, declared) in enumerate(columns):
-            has_text, has_bytes, has_floats, has_integers = found[4 * k : 4 * k + 4]
-            if has_text:
-                types.append(pa.string())
-            elif has_bytes:
-                types.append(pa.binary())
-            elif has_floats:
-                types.append(pa.float64())
-            elif not has_integers:
-                types.append(pa.null())
-            else:
-                types.append(pa.bool_() if "BOOL" in declared.upper() else pa.int64())
+        for (_, declared), place in zip(columns, found):
+            kind = _STORED_TYPES[place or 0]  # None of a table without rows
+            is_boolean = kind == pa.int64() and "BOOL" in declared.upper()
+            types.append(pa.bool_() if is_boolean else kind)
         return types
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -243,12 +238,11 @@ class _SQLite(_Database):
 
 
 def _sqlite_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    if kind == pa.string():
-        return pa.array([None if value is None else _sqlite_text(value) for value in values], kind)
-    if kind == pa.binary():
-        return pa.array([None if value is None else _sqlite_text(value).encode() for value in values], kind)
     if kind == pa.bool_():
-        return pa.array([None if value is None else value != 0 for value in values], kind)
+        values = [None if value is None else value != 0 for value in values]
+    elif kind in (pa.string(), pa.binary()):
+        # Arrow writes the texts of a binary column as bytes.
+        values = [None if value is None else _sqlite_text(value) for value in values]
     return pa.array(values, kind)
 
 

@@ -17,6 +17,7 @@ from fewlabel.tables.kinds import ReadColumns, read_columns
 from fewlabel.tables.learning import learn_column
 from fewlabel.tables.profile import profile_columns
 from fewlabel.text import distinct
+from fewlabel.types import PlainDict
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -192,7 +193,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.part_.dropped
 
     @property
-    def profile_(self) -> dict[str, dict[str, Any]]:
+    def profile_(self) -> dict[str, PlainDict]:
         return self.part_.profile
 
     @property

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm, rankdata
+from scipy.special import gammaln
+from scipy.stats import hypergeom, norm, rankdata
 
 _FALSE_ALARM = 0.01  # highest chance, over all features, that one without information is reported
 _GROUP_SIZE = 5  # labeled rows per distinct value, on average, of a categorical column that can be reported
@@ -96,22 +97,15 @@ def filled_if_labeled(X: pd.DataFrame, labeled: np.ndarray) -> list[str]:
         if n_filled == 0 or (filled & ~labeled).any():
             continue
         # The chance that so many cells, drawn at random, are all of labeled rows.
-        log_chance = _log_choose(n_labeled, n_filled) - _log_choose(len(X), n_filled)
-        if log_chance < limit:
+        if hypergeom.logpmf(n_filled, len(X), n_labeled, n_filled) < limit:
             names.append(name)
     return names
 
 
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
 def _log_chance(counts: np.ndarray, n_features: int) -> float:
     """Logarithm of the chance that a random order of the rows separates the classes, for one of the features."""
-    log_chance = math.lgamma(len(counts) + 1) - math.lgamma(counts.sum() + 1)
-    for count in counts:
-        log_chance += math.lgamma(count + 1)
-    return log_chance + math.log(max(n_features, 1))
+    log_orders = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
+    return gammaln(len(counts) + 1) - log_orders + math.log(max(n_features, 1))
 
 
 def _nearly(columns: dict[str, np.ndarray], y: np.ndarray, n_features: int) -> dict[str, float]:

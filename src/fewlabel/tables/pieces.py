@@ -101,14 +101,7 @@ def _as_table(batch: "pa.RecordBatch", names: list[str]) -> "pa.Table":
     return pa.Table.from_batches([batch]).rename_columns(names)
 
 
-class _Block(NamedTuple):
-    """Rows of a text file, and whether there are quotes in it."""
-
-    rows: memoryview
-    is_quoted: bool
-
-
-def _blocks(path: Path, encoding: str | None, separator: str) -> Iterator[_Block]:
+def _blocks(path: Path, encoding: str | None, separator: str) -> Iterator[bytes]:
     """Blocks of whole rows of a text file, without the header."""
     with files.readable_errors(path), files.open_utf8(path, encoding) as file:
         files.read_header(file)
@@ -116,15 +109,14 @@ def _blocks(path: Path, encoding: str | None, separator: str) -> Iterator[_Block
         # A row that goes on in the next block waits for it.
         while read := file.read(_BYTES):
             block = rest + read
-            is_quoted = b'"' in block
-            end = end_of_rows(block, separator) if is_quoted else block.rfind(b"\n") + 1
+            end = end_of_rows(block, separator) if b'"' in block else block.rfind(b"\n") + 1
             if not end and len(block) > _MOST_BYTES:
                 raise files.TableError(f"{path}: a row is longer than {_MOST_BYTES >> 20} MiB: is a quote not closed?")
             rest = block[end:]
             if end:
-                yield _Block(memoryview(block)[:end], is_quoted)
+                yield block[:end]
         if rest:
-            yield _Block(memoryview(rest), True)
+            yield rest
 
 
 def end_of_rows(text: bytes, separator: str) -> int:
@@ -164,26 +156,26 @@ class _Parser(NamedTuple):
     decimal: str
     separator: str
 
-    def parse(self, block: _Block) -> "pa.Table":
+    def parse(self, rows: bytes) -> "pa.Table":
         """The wanted columns of a block."""
         import pyarrow as pa
 
         with files.readable_errors(self.path):
-            rows: memoryview | bytes = block.rows
-            if len(self.names) == 1 and not block.is_quoted:
+            if len(self.names) == 1 and b'"' not in rows:
                 rows = _BLANK_LINE.sub(b"", rows)  # to Arrow, spaces are a row of one column
             try:
-                return self._read(rows, block.is_quoted, self.texts)
+                return self._read(rows, self.texts)
             except pa.ArrowInvalid:
                 # Arrow does not say which column failed, so that all are read as texts first.
-                return self._read_texts(rows, block.is_quoted)
+                return self._read_texts(rows)
 
-    def _read(self, rows: memoryview | bytes, is_quoted: bool, texts: Collection[str]) -> "pa.Table":
+    def _read(self, rows: bytes, texts: Collection[str]) -> "pa.Table":
         import pyarrow as pa
         from pyarrow import csv
 
-        if not len(rows):
+        if not rows:
             return pa.table({name: pa.nulls(0, pa.string()) for name in self.wanted})
+        is_quoted = b'"' in rows
         category = pa.dictionary(pa.int32(), pa.string())
         form = csv.ReadOptions(
             column_names=self.names,
@@ -203,12 +195,12 @@ class _Parser(NamedTuple):
         )
         return csv.read_csv(pa.BufferReader(rows), form, fields, convert)
 
-    def _read_texts(self, rows: memoryview | bytes, is_quoted: bool) -> "pa.Table":
+    def _read_texts(self, rows: bytes) -> "pa.Table":
         """The same, if a number does not parse."""
         import pyarrow as pa
 
         try:
-            table = self._read(rows, is_quoted, self.wanted)
+            table = self._read(rows, self.wanted)
         except pa.ArrowInvalid:
             # Texts always parse: a row has another length, and this names its line.
             files.check_lengths(self.path, self.separator, self.encoding)

@@ -25,6 +25,7 @@ _SCALE = math.log2(100)  # a change of units is at least this
 _FAR_DATES = 0.01
 _MICROSECONDS_PER_DAY = 86_400e6
 _PLURALS = {NUMBER: "numbers", BOOLEAN: "booleans", DATE: "dates"}
+Figures = dict[str, Any]  # of a column, as JSON can hold them
 
 
 class Finding(NamedTuple):
@@ -77,7 +78,7 @@ class Drift:
     ["50.0% of the values are categories that were not seen at fit, such as 'Lima'"]
     """
 
-    def __init__(self, profile: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, profile: dict[str, Figures]) -> None:
         self.profile = profile
         self._tallies = {name: _Tally(column) for name, column in profile.items()}
         self._months: dict[str, Drift] = {}
@@ -152,7 +153,7 @@ class Drift:
         """
         return {name: tally.stability() for name, tally in self._tallies.items()}
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Figures:
         """Findings and figures of every column, as plain values for JSON.
 
         Returns
@@ -171,7 +172,7 @@ class Drift:
         return {"rows": self.n_rows, "findings": findings, "columns": columns, "months": months}
 
 
-def compare(profile: dict[str, dict[str, Any]], X: Any) -> list[Finding]:
+def compare(profile: dict[str, Figures], X: Any) -> list[Finding]:
     """Find the columns whose values do not fit the profile of a fit.
 
     Reported are values that cannot be parsed, more or fewer missing values, categories that the fit did not see,
@@ -219,7 +220,7 @@ def months_of(moments: np.ndarray) -> np.ndarray:
     return np.where(np.isnat(moments), "no date", np.datetime_as_string(moments, unit="M"))
 
 
-def profile_columns(columns: ReadColumns) -> dict[str, dict[str, Any]]:
+def profile_columns(columns: ReadColumns) -> dict[str, Figures]:
     """Profile of each column in use.
 
     Parameters
@@ -234,7 +235,7 @@ def profile_columns(columns: ReadColumns) -> dict[str, dict[str, Any]]:
     return {name: profile_cells(cells, columns.notations.get(name, "")) for name, cells in columns.cells.items()}
 
 
-def profile_cells(cells: Cells, notation: str = "") -> dict[str, Any]:
+def profile_cells(cells: Cells, notation: str = "") -> Figures:
     """Profile of one column."""
     column = {"kind": cells.kind, "notation": notation, **_bins(cells)}
     if cells.special_values():
@@ -244,7 +245,7 @@ def profile_cells(cells: Cells, notation: str = "") -> dict[str, Any]:
     return {**column, **tally.result()}
 
 
-def _bins(cells: Cells) -> dict[str, Any]:
+def _bins(cells: Cells) -> Figures:
     """Categories, or deciles of the numbers (of the lengths of long text), and their range."""
     n_characters = sum(map(len, cells.values)) if cells.kind == TEXT else math.inf
     if n_characters <= _MOST_CHARACTERS and len(cells.values) <= _MOST_CATEGORIES:
@@ -269,7 +270,7 @@ def _as_numbers(cells: Cells) -> np.ndarray:
 class _Tally:
     """Counts of one column, over any number of chunks."""
 
-    def __init__(self, column: dict[str, Any]) -> None:
+    def __init__(self, column: Figures) -> None:
         self.column = column
         self.rows = 0
         self.missing = 0
@@ -335,7 +336,7 @@ class _Tally:
             if len(self.examples) < _EXAMPLES:
                 self.examples[short(value, 30)] = None
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Figures:
         """Figures of the rows so far."""
         n_rows = max(self.rows, 1)
         n_present = max(int(self.counts.sum()), 1)  # none may be there
@@ -369,7 +370,7 @@ class _Tally:
             found.append(self._distribution(name))
         return [finding for finding in found if finding is not None]
 
-    def _unparseable(self, name: str, new: dict[str, Any]) -> Finding | None:
+    def _unparseable(self, name: str, new: Figures) -> Finding | None:
         share = new["unparseable"]
         before = self.column["unparseable"]
         if share == 0 or not _exceeds(share, before, self.rows):
@@ -381,7 +382,7 @@ class _Tally:
         text += f" ({_percent(before)} at fit); they count as missing"
         return Finding(name, "unparseable", share, before, text)
 
-    def _missing(self, name: str, new: dict[str, Any]) -> Finding | None:
+    def _missing(self, name: str, new: Figures) -> Finding | None:
         share = new["missing"]
         before = self.column["missing"]
         change = abs(share - before)
@@ -395,7 +396,7 @@ class _Tally:
         text = f"{_percent(share)} of the values are missing ({_percent(before)} at fit)"
         return Finding(name, "missing", share, before, text)
 
-    def _unseen(self, name: str, new: dict[str, Any]) -> Finding | None:
+    def _unseen(self, name: str, new: Figures) -> Finding | None:
         if "categories" not in self.column:
             return None
         share = new["shares"][-1]
@@ -406,7 +407,7 @@ class _Tally:
         text = f"{_percent(share)} of the values are categories that were not seen at fit, such as {self._examples()}"
         return Finding(name, "unseen categories", share, before, text)
 
-    def _scale(self, name: str, new: dict[str, Any]) -> Finding | None:
+    def _scale(self, name: str, new: Figures) -> Finding | None:
         spread = self.column["std_log2"]
         n_sizes = self.logs[0]
         if self.column["kind"] != NUMBER or not n_sizes or not spread:
@@ -419,7 +420,7 @@ class _Tally:
         text = f"the values are about {factor:,.0f} times {direction} than at fit"
         return Finding(name, "scale", 2**change, 1.0, text)
 
-    def _far(self, name: str, new: dict[str, Any]) -> Finding | None:
+    def _far(self, name: str, new: Figures) -> Finding | None:
         share = new["far"]
         if self.column["kind"] != DATE or share <= _FAR_DATES:
             return None

@@ -199,9 +199,7 @@ def read_table(
     ...     read_table(f"sqlite:///{path}", table="loans").shape
     (2, 2)
     """
-    with open_table(
-        address, query=query, table=table, sheet=sheet, encoding=encoding, decimal=decimal
-    ) as source:
+    with open_table(address, query=query, table=table, sheet=sheet, encoding=encoding, decimal=decimal) as source:
         return files.read_file(source.path, encoding=source.encoding, decimal=source.decimal)
 
 
