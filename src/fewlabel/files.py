@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import functools
 import gzip
+import hashlib
 import io
 import os
 import re
@@ -47,7 +48,10 @@ def read_file(
     kind = _kind(path)
     if kind in _TEXT:
         with readable_errors(path):
-            options = _text_options(path, kind, encoding, decimal)
+            separator = _separator(_header(path, encoding), kind)
+            check_lengths(path, separator, encoding)
+            options: dict[str, Any] = {"sep": separator, "decimal": decimal, "encoding": encoding or _UTF8}
+            options |= {"index_col": False, "low_memory": False}
             if verbatim:
                 names = pd.read_csv(path, nrows=0, **options).columns
                 missing = {name: list(MISSING) for name in names if name not in verbatim}
@@ -55,7 +59,7 @@ def read_file(
             table = pd.read_csv(path, **options)
     else:
         with readable_errors(path):
-            table = as_frame(_arrow_table(path, kind))
+            table = as_frame(_arrow_table(path))
     if len(table) == 0 or table.shape[1] == 0:
         raise TableError(f"{path} has no rows: expected a line of column names and rows below it")
     table.columns = table.columns.map(str)
@@ -74,15 +78,11 @@ def column_names(path: AnyPath, *, encoding: str | None = None) -> list[str]:
 
 
 def has_rows(path: AnyPath) -> bool:
-    """Whether a table has a row below its column names."""
+    """Whether a text file has a row below its column names."""
     path = Path(path)
-    kind = _kind(path)
-    with readable_errors(path):
-        if kind in _TEXT:
-            with open_utf8(path, None) as file:
-                read_header(file)
-                return any(line.strip() for line in file)
-        return _arrow_table(path, kind).num_rows > 0
+    with readable_errors(path), open_utf8(path, None) as file:
+        read_header(file)
+        return any(line.strip() for line in file)
 
 
 def files_of(path: AnyPath) -> list[Path]:
@@ -115,11 +115,11 @@ def is_text_file(path: AnyPath) -> bool:
 
 
 def _kind(path: Path) -> str:
-    suffixes = [s.lower() for s in path.suffixes]
-    if suffixes[-1:] == [".gz"] and suffixes[-2:-1] and suffixes[-2] in _TEXT:
-        return suffixes[-2]
-    kind = suffixes[-1] if suffixes else ""
-    if kind in (*_TEXT, *_PARQUET, *_ARROW):
+    kind = path.suffix.lower()
+    is_compressed = kind == ".gz"
+    if is_compressed:
+        kind = Path(path.stem).suffix.lower()
+    if kind in _TEXT or (kind in (*_PARQUET, *_ARROW) and not is_compressed):
         return kind
     raise TableError(f"{path}: tables are read from .csv, .tsv (also .gz), .parquet, .feather and .arrow files")
 
@@ -267,14 +267,6 @@ def _field_pattern(separator):
     return re.compile(rf'(?:^|{re.escape(separator)})(?:"((?:[^"]|"")*)"({other})|({other}))', re.DOTALL)
 
 
-def _text_options(path: Path, kind: str, encoding: str | None, decimal: str) -> dict[str, Any]:
-    """Arguments of pandas' `read_csv`, for a file whose rows all match the header."""
-    separator = _separator(_header(path, encoding), kind)
-    check_lengths(path, separator, encoding)
-    encoding = encoding or _UTF8
-    return {"sep": separator, "decimal": decimal, "encoding": encoding, "index_col": False, "low_memory": False}
-
-
 def _separator(header: str, kind: str) -> str:
     """Find the separator: spreadsheets of many countries write .csv files with semicolons."""
     if kind != ".csv":
@@ -332,11 +324,11 @@ def arrow_schema(path: Path) -> Any:
         return pa.ipc.open_file(source).schema
 
 
-def _arrow_table(path, kind):
+def _arrow_table(path):
     import pyarrow.feather
     import pyarrow.parquet as pq
 
-    return pq.ParquetFile(path).read() if kind in _PARQUET else pyarrow.feather.read_table(path)
+    return pq.ParquetFile(path).read() if _kind(path) in _PARQUET else pyarrow.feather.read_table(path)
 
 
 def arrow_batches(path: Path, rows: int, columns: Sequence[str] | None = None, categories: Sequence[str] = ()) -> Any:
@@ -391,6 +383,12 @@ def _dated(table):
             known = pc.and_(pc.greater_equal(moments, first), pc.less(moments, last))
             table = table.set_column(place, field, pc.if_else(known, moments, None))
     return table
+
+
+def sha256(path: AnyPath) -> str:
+    """Digest of a file, as `sha256sum` prints it."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_text(path: AnyPath, text: str) -> None:

@@ -62,6 +62,19 @@ def did_you_mean(name: str, names: Iterable[str]) -> str | None:
     return by_lower[near[0]] if near else None
 
 
+def suggest(name: str, names: Iterable[str], otherwise: str) -> str:
+    """A hint for a name that is not there: the one that was probably meant, or the text that is given.
+
+    Examples
+    --------
+    >>> from fewlabel.text import suggest
+    >>> suggest("outcom", ["income", "outcome"], "there are two columns"), suggest("x", [], "there is none")
+    ("did you mean 'outcome'?", 'there is none')
+    """
+    near = did_you_mean(name, names)
+    return otherwise if near is None else f"did you mean {short(near)!r}?"
+
+
 def distinct(names: Iterable[str]) -> list[str]:
     """Append a number to a name that occurs again, as pandas does for the columns of text files.
 

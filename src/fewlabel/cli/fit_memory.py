@@ -19,10 +19,11 @@ from fewlabel.cli.fit import FILES, MODEL, NEXT, FitOptions
 from fewlabel.cli.manifest import compare_with, describe_run
 from fewlabel.cli.methods import SCORECARD, find_method
 from fewlabel.cli.options import command_words, require_choice
-from fewlabel.cli.paths import keep_answers, new_set, require_column, sha256, write_json
+from fewlabel.cli.paths import keep_answers, new_set, require_column, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, print_table, progress, say, say_notes
 from fewlabel.exceptions import TableError
+from fewlabel.files import sha256
 from fewlabel.label_app import auc_of_table
 from fewlabel.labels import treat_rare_classes
 from fewlabel.rows import Rows

@@ -102,7 +102,7 @@ class GroupedCommand(TyperCommand):
                 formatter.write(f"  {line}\n")
 
 
-def _record(parameter: Any) -> tuple[str, str]:
+def _record(parameter) -> tuple[str, str]:
     """Names of a parameter, and what it means; the metavar says what to type."""
     if parameter.param_type_name == "argument":
         return parameter.metavar, parameter.help or ""

@@ -1,7 +1,6 @@
 """Ctrl-C, SIGTERM and SIGHUP end a command in the same way: no file is left half-written."""
 
 import signal
-from typing import Any
 
 # Signals that came, in order; not in an object, as signals belong to the whole process.
 _came: list[int] = []
@@ -20,7 +19,7 @@ def raise_on_signals() -> None:
             signal.signal(number, _interrupt)
 
 
-def _interrupt(number: int, frame: Any) -> None:
+def _interrupt(number: int, frame) -> None:
     _came.append(number)
     # Ctrl-C can be pressed again; whoever sends another SIGTERM wants an end at once.
     if number != signal.SIGINT:

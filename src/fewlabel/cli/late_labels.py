@@ -60,7 +60,7 @@ class LateLabels:
             self._by_key = self._read(paths, key, target, until, day_first)
             self._used: set[str] = set()
             return
-        rows = read_file(source.path, encoding=source.encoding, decimal=source.decimal, verbatim=[target])
+        rows = source.read(verbatim=[target])
         keys = row_keys(rows.drop(columns=[target], errors="ignore"))
         merged = merge_answers(pd.Series("", index=range(len(rows)), dtype=object), keys, paths, until)
         self.notes += merged.notes

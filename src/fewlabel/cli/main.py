@@ -105,7 +105,7 @@ def _say_error(text: str) -> None:
     print("fewlabel: " + one_line(text), file=sys.stderr)
 
 
-def _help_command(error: Any) -> str:
+def _help_command(error) -> str:
     context = getattr(error, "ctx", None)  # None before a command is known
     command = context.command_path if context else "fewlabel"
     return f"{command} --help"

@@ -13,8 +13,8 @@ import numpy as np
 from fewlabel.active.answers import TIME, read_answers
 from fewlabel.cli.fit import MANIFEST_FORMAT, FitOptions, read_manifest
 from fewlabel.cli.options import given_options
-from fewlabel.cli.paths import sha256
 from fewlabel.cli.reading import TableRows
+from fewlabel.files import sha256
 from fewlabel.labels import LabelColumn
 from fewlabel.tables import TableDigest
 from fewlabel.tables.kinds import as_moments

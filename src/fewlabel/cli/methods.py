@@ -1,12 +1,12 @@
 """``fewlabel methods``: the values of `--method`."""
 
-import difflib
 import re
 
 import typer
 
 from fewlabel.cli.options import AsJson, unfold
 from fewlabel.cli.terminal import print_json, print_table
+from fewlabel.text import suggest
 
 SCORECARD = "scorecard"
 _KINDS = {"binary": "two classes", "multiclass": "many classes", "positive-unlabeled": "positives only"}
@@ -29,8 +29,7 @@ def find_method(name: str) -> str | list[str]:
     slugs = {_slug(m.name): m for m in portfolio()}
     wanted = _slug(name)
     if wanted not in slugs:
-        near = difflib.get_close_matches(wanted, [*slugs, "auto", "small", SCORECARD], n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else "see `fewlabel methods`"
+        hint = suggest(wanted, [*slugs, "auto", "small", SCORECARD], "see `fewlabel methods`")
         raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint="--method")
     member = slugs[wanted]
     if not member.installed:

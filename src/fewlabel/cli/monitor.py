@@ -18,8 +18,9 @@ from fewlabel.cli.options import (
     Tables,
     unfold,
 )
-from fewlabel.cli.paths import keep_inputs, sha256, writable_file, write_json
+from fewlabel.cli.paths import keep_inputs, writable_file, write_json
 from fewlabel.cli.terminal import print_json, print_table, progress, say_notes
+from fewlabel.files import sha256
 from fewlabel.text import short
 
 if TYPE_CHECKING:

@@ -247,7 +247,7 @@ def unfold(omit: Container[str] = ()) -> Callable[[Callable[..., None]], Callabl
     return decorate
 
 
-def _parameters(cls: Any) -> Iterator[inspect.Parameter]:
+def _parameters(cls) -> Iterator[inspect.Parameter]:
     """The fields of a dataclass, and of the dataclasses in it, as parameters of a function."""
     hints = get_type_hints(cls, include_extras=True)
     for field in fields(cls):
@@ -259,7 +259,7 @@ def _parameters(cls: Any) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def _take(cls: Any, values: dict[str, Any]) -> Any:
+def _take(cls, values: dict[str, Any]) -> Any:
     """An instance of the dataclass; its fields are taken out of `values`."""
     hints = get_type_hints(cls)
     arguments = {}
@@ -295,7 +295,7 @@ def command_words(options: Any, omit: Container[str] = ()) -> list[str]:
     return words
 
 
-def _given(options: Any, omit: Container[str]) -> Iterator[tuple[str, Any, Any]]:
+def _given(options, omit: Container[str]) -> Iterator[tuple[str, Any, Any]]:
     """Field, value and names of each option that differs from its default."""
     hints = get_type_hints(type(options), include_extras=True)
     for one in fields(options):
@@ -328,7 +328,7 @@ def given_options(options: Any, omit: Container[str] = ()) -> dict[str, Any]:
     return given
 
 
-def _option_words(name: str, value: Any) -> list[str]:
+def _option_words(name: str, value) -> list[str]:
     if isinstance(value, bool):
         yes, _, no = name.partition("/")
         return [yes if value else no]

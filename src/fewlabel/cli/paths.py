@@ -1,8 +1,9 @@
 """Checks of the files and columns that a command names, made before any work."""
 
 import contextlib
-import hashlib
+import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import typer
 
 from fewlabel.addresses import Address
-from fewlabel.text import did_you_mean, short
+from fewlabel.file_sets import atomic_set
+from fewlabel.files import has_rows, sha256, write_text
+from fewlabel.text import short, suggest
 
 TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
@@ -79,7 +82,6 @@ def keep_inputs(written: Iterable[Path], read: Iterable[Path | Address]) -> None
 def keep_answers(path: Path) -> None:
     """Wrong use if a file that is about to be written is no answer sheet, or has answers: somebody's work."""
     from fewlabel.active.answers import LABEL, ROW, answer_columns, read_answers
-    from fewlabel.files import has_rows
 
     if not path.exists() or path.stat().st_size == 0:
         return
@@ -109,31 +111,21 @@ def require_column(name: str, columns: list[str], option: str) -> None:
     """Wrong use if a column is not there; the message suggests the nearest name."""
     if name in columns:
         return
-    near = did_you_mean(name, columns)
-    if near is not None:
-        hint = f"did you mean {short(near)!r}?"
-    else:
-        listed = [repr(short(column)) for column in columns[:6]]
-        if len(columns) > 6:
-            listed.append("...")
-        hint = f"the columns are {', '.join(listed)}"
+    listed = [repr(short(column)) for column in columns[:6]]
+    if len(columns) > 6:
+        listed.append("...")
+    hint = suggest(name, columns, f"the columns are {', '.join(listed)}")
     raise typer.BadParameter(f"there is no column {short(name)!r}; {hint}", param_hint=option)
 
 
 def write_json(value: Any, path: Path) -> None:
     """Write results to a file, atomically."""
-    import json
-
-    from fewlabel.files import write_text
-
     write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 @contextlib.contextmanager
 def new_set(folder: Path, *names: str) -> Iterator[list[Path]]:
     """Drafts of the files of a folder, which replace them, the first one last; a new folder stays only if they do."""
-    from fewlabel.file_sets import atomic_set
-
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
     try:
@@ -149,9 +141,6 @@ def new_set(folder: Path, *names: str) -> Iterator[list[Path]]:
 
 def warn_of_another_set(model: Path) -> None:
     """Warn if the metrics beside a model are of another one, as after a `fit` that was killed while it wrote."""
-    import json
-    import warnings
-
     metrics_file = model.with_name("metrics.json")
     try:
         named = json.loads(metrics_file.read_text("utf-8")).get("model_sha256")
@@ -162,9 +151,3 @@ def warn_of_another_set(model: Path) -> None:
             f"{metrics_file} is of another model than {model}: was `fewlabel fit` interrupted? Fit again",
             stacklevel=2,
         )
-
-
-def sha256(path: Path) -> str:
-    """Digest of a file, as `sha256sum` prints it."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

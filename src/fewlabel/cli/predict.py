@@ -193,7 +193,7 @@ def _report_drift(drift: "Drift", page: Path | None, title: str, strict: bool, q
         )
 
 
-def _score(model: Any, chunk: Piece, n_reasons: int) -> "pa.Table":
+def _score(model, chunk: Piece, n_reasons: int) -> "pa.Table":
     import numpy as np
     import pyarrow as pa
 

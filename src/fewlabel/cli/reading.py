@@ -164,13 +164,13 @@ def label_rows(rows: TableRows, reading: Reading) -> "tuple[LabelColumn, list[st
 def read_rows(tables: Any, reading: Reading, *, new_target: bool, with_keys: bool = False) -> TableRows:
     """Read a table and write the answers into its label column; with `new_target`, that column may be missing."""
     from fewlabel.active.answers import merge_answers, row_keys
-    from fewlabel.files import column_names, is_text_file, read_file
+    from fewlabel.files import column_names, is_text_file
 
     target = reading.target
     with reading.place.open(tables) as source:
-        form: dict[str, Any] = {"encoding": source.encoding}
-        table = read_file(source.path, **form, decimal=source.decimal, verbatim=[target])
-        notes = _note_repeated_names(column_names(source.path, **form), target, source.origin)
+        table = source.read(verbatim=[target])
+        names = column_names(source.path, encoding=source.encoding)
+        notes = _note_repeated_names(names, target, source.origin)
     # A name close to that of a column is a typing error rather than a new column.
     if new_target and target not in table and did_you_mean(target, table.columns) is None:
         notes.append(f"the table has no column {short(target)!r}: all its rows are unlabeled")

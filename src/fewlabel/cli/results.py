@@ -120,7 +120,7 @@ def _append(file: IO[bytes], header: bytes, rows: bytes) -> None:
 
 
 @contextmanager
-def _parquet_writer(file: Any) -> Iterator[Callable[[pa.Table], None]]:
+def _parquet_writer(file) -> Iterator[Callable[[pa.Table], None]]:
     import pyarrow.parquet as pq
 
     writer = None

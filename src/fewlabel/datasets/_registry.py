@@ -1,6 +1,5 @@
 """The datasets of the published experiments: their properties, and where to find them."""
 
-import hashlib
 import os
 import tomllib
 import warnings
@@ -16,6 +15,7 @@ from sklearn import datasets as bundled
 from sklearn.utils import Bunch
 
 from fewlabel.exceptions import DatasetError, DatasetWarning
+from fewlabel.files import sha256
 from fewlabel.text import did_you_mean
 
 __all__ = ["list_datasets", "load_dataset"]
@@ -152,9 +152,7 @@ def _remedy(known):
 
 
 def _read_file(path, known):
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != known["sha256"]:
+    if sha256(path) != known["sha256"]:
         warnings.warn(
             f"{path} is not the file behind the published results (its SHA-256 differs): numbers may differ too",
             DatasetWarning,

@@ -3,7 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -197,7 +197,7 @@ class LabelingLoop:
             )
         self._given = [("", key) for key in self.store.latest]
 
-    def _append(self, key: str, label: str, **more: Any) -> None:
+    def _append(self, key: str, label: str, **more) -> None:
         try:
             self.store.append(key, label, labeler=self.task.labeler, **more)
         except (OSError, TableError) as error:

@@ -262,5 +262,5 @@ def _text(given: PlainDict, name: str, default: str | None = None) -> str:
     return value
 
 
-def _json(status: HTTPStatus, value: Any) -> _Response:
+def _json(status: HTTPStatus, value) -> _Response:
     return _Response(status, "application/json; charset=utf-8", json.dumps(value, allow_nan=False).encode())

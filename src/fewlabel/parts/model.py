@@ -383,13 +383,17 @@ class FittedModel(Part):
 
     def classes_at(self, decision: np.ndarray) -> np.ndarray:
         """Class of each row, by its decision function: what `predict` returns, if scores are known."""
+        return self.classes_[self.codes_at(decision)]
+
+    def codes_at(self, decision: np.ndarray) -> np.ndarray:
+        """Position of each row's class in `classes_`, by its decision function."""
         if decision.ndim == 2:
             codes = decision.argmax(axis=1)
         elif self.threshold is None:
             codes = decision > 0
         else:
             codes = (self._sign * decision > self.threshold) == self.positive
-        return self.classes_[codes.astype(np.intp)]
+        return codes.astype(np.intp)
 
     def positive_proba(self, X: Any) -> np.ndarray:
         """Probability of the positive class.

@@ -5,6 +5,8 @@ import math
 import re
 from datetime import datetime, timedelta
 
+from fewlabel.files import MISSING
+
 PLAIN = "1234.5"
 ISO = "2024-12-31"
 NAMED_MONTH = "31 Dec 2024"
@@ -31,12 +33,7 @@ DATE_NOTATIONS = {
 TRUE_WORDS = frozenset({"true", "yes", "t", "y", "1", "1.0"})
 FALSE_WORDS = frozenset({"false", "no", "f", "n", "0", "0.0"})
 # Texts that stand for a missing value among categories and words, as in skrub.
-NULL_TEXTS = frozenset(
-    (
-        *("null", "NULL", "none", "None", "nan", "-nan", "NaN", "-NaN", "n/a", "N/A", "NA", "#NA", "#N/A", "#N/A N/A"),
-        *("<NA>", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "?", "..."),
-    )
-)
+NULL_TEXTS = (MISSING - {""}) | {"none", "?", "..."}
 
 _SPACES = re.compile("[\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}]")
 _CURRENCY = r"[$\N{EURO SIGN}\N{POUND SIGN}\N{YEN SIGN}]"

@@ -282,7 +282,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self._fit_auto(other, rows.X[:, kept], rows, tell)
         return other.headline_
 
-    def _set_directions(self, estimator: Any, kept: np.ndarray) -> None:
+    def _set_directions(self, estimator, kept: np.ndarray) -> None:
         """Tell the estimator what is given by columns by the positions of their features, of which some are kept."""
         because = getattr(self._estimator(), "labeled_because", None)
         if because is not None:
@@ -540,7 +540,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def feature_names_in_(self) -> np.ndarray:
         return self.encoder_.feature_names_in_
 
-    def _features(self, X: Any) -> np.ndarray:
+    def _features(self, X) -> np.ndarray:
         check_is_fitted(self, "estimator_")
         return np.asarray(self.encoder_.transform(X))
 
@@ -563,7 +563,7 @@ def _numbered(codes: np.ndarray) -> Labels:
     return Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))
 
 
-def _model_of_numbers(estimator: Any) -> FittedModel | None:
+def _model_of_numbers(estimator) -> FittedModel | None:
     """A fitted classifier of numbers as data; None if it has no formula."""
     if isinstance(estimator, AutoClassifier):
         return estimator.model_

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from fewlabel.addresses import DUCKDB, POSTGRESQL, SQLITE, Address
 from fewlabel.exceptions import TableError
-from fewlabel.text import did_you_mean, short
+from fewlabel.text import short, suggest
 
 IF_EXISTS = ("fail", "replace", "append")
 _BATCH_ROWS = 2**16
@@ -58,10 +58,7 @@ def query_of(address: Address, table: str | None, query: str | None) -> str:
     has = f"it has {listed}" if names else "it has none"
     if table is None:
         raise TableError(f"{address}: name a table with --table, or rows with --query; {has}")
-    near = did_you_mean(table, names)
-    raise TableError(
-        f"{address} has no table {short(table)!r}; {has if near is None else f'did you mean {short(near)!r}?'}"
-    )
+    raise TableError(f"{address} has no table {short(table)!r}; {suggest(table, names, has)}")
 
 
 @contextmanager
@@ -246,7 +243,7 @@ def _sqlite_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
-def _sqlite_text(value: Any) -> str:
+def _sqlite_text(value) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 

@@ -248,7 +248,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         return tags
 
-    def _learn(self, X: Any) -> dict[str, Cells]:
+    def _learn(self, X) -> dict[str, Cells]:
         """Learn the part; returns the columns in use, converted to their kinds."""
         # An array has no names, and its columns are matched by position.
         named = hasattr(X, "columns")
@@ -259,7 +259,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.part_ = learn_columns(found, [str(name) for name in table.columns], named, self.random_state)
         return found.cells
 
-    def _as_frame(self, X: Any, reset: bool = False) -> pd.DataFrame:
+    def _as_frame(self, X, reset: bool = False) -> pd.DataFrame:
         """Any table as a DataFrame; `reset` while it is the one to learn from."""
         if hasattr(X, "to_pandas"):  # polars and Arrow
             X = X.to_pandas()

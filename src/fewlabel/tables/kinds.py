@@ -109,7 +109,7 @@ def read_columns(X: Any, *, dayfirst: bool | None = None, special_values: Any = 
     return found
 
 
-def _special_texts(special_values: Any, names: Sequence[str]) -> dict[str, list[str]]:
+def _special_texts(special_values, names: Sequence[str]) -> dict[str, list[str]]:
     """The special values of each column as texts, a number in one way only."""
     by_column = special_values if isinstance(special_values, Mapping) else dict.fromkeys(names, special_values or ())
     unknown = [name for name in by_column if name not in names]
@@ -124,7 +124,7 @@ def _special_texts(special_values: Any, names: Sequence[str]) -> dict[str, list[
     return texts
 
 
-def _nested(column: Any) -> str | None:
+def _nested(column) -> str | None:
     """What a column holds that is neither a number nor a date nor a text, by its first value; None if it is one."""
     # Other types than objects cannot hold them.
     if column.dtype != object:

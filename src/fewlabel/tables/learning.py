@@ -80,7 +80,7 @@ def _learn_categories(name: str, cells: Cells, categories: list[str]) -> Learned
     return LearnedColumn(column, names[drop_first:], True)
 
 
-def _learn_text(name: str, cells: Cells, random_state: Any) -> LearnedColumn:
+def _learn_text(name: str, cells: Cells, random_state) -> LearnedColumn:
     from skrub import StringEncoder
 
     # There are fewer components than rows; with more, the encoder would keep n-grams instead.

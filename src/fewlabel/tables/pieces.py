@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -222,6 +222,6 @@ class _Parser(NamedTuple):
             return texts
 
 
-def _skip_if_blank(row: Any) -> str:
+def _skip_if_blank(row) -> str:
     """What Arrow does about a row of another length: pandas skips lines of nothing but spaces, and so do we."""
     return "error" if row.text.strip(" \r\n") else "skip"

@@ -40,12 +40,10 @@ def score_features(model: FittedModel, features: np.ndarray) -> Scores:
     """
     decision = model.decision_of(features)
     probability = model.probabilities_at(decision)
-    if model.positive is None:
-        return Scores(decision.argmax(axis=1), probability, None)
-    score = -decision if model.positive == 0 else decision
-    # The offset of the model puts its own threshold at 0.
-    is_positive = score > (0.0 if model.threshold is None else model.threshold)
-    return Scores(np.where(is_positive, model.positive, 1 - model.positive), probability, score)
+    score = None
+    if model.positive is not None:
+        score = -decision if model.positive == 0 else decision
+    return Scores(model.codes_at(decision), probability, score)
 
 
 def score_columns(model: Any, scores: Scores) -> dict[str, np.ndarray]:
@@ -96,7 +94,7 @@ def score_table(model: Any, table: Any, *, n_reasons: int = 0) -> dict[str, Any]
     return columns
 
 
-def _score_by_estimator(model: Any, table: Any, n_reasons: int) -> dict[str, Any]:
+def _score_by_estimator(model, table, n_reasons: int) -> dict[str, Any]:
     """The same of a TableClassifier whose estimator has no formula."""
     probability = model.predict_proba(table)
     score = None

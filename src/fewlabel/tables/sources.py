@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fewlabel import files
 from fewlabel.addresses import FILE, STDIN, Address
 from fewlabel.exceptions import TableError
-from fewlabel.text import did_you_mean, short
+from fewlabel.text import short, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +53,10 @@ class TableSource(NamedTuple):
     decimal: str = "."
     files: tuple[Path, ...] = ()
     query: str | None = None
+
+    def read(self, verbatim: Sequence[str] = ()) -> "pd.DataFrame":
+        """The whole table; as :func:`fewlabel.files.read_file`."""
+        return files.read_file(self.path, encoding=self.encoding, decimal=self.decimal, verbatim=verbatim)
 
 
 class TableForm(NamedTuple):
@@ -200,7 +204,7 @@ def read_table(
     (2, 2)
     """
     with open_table(address, query=query, table=table, sheet=sheet, encoding=encoding, decimal=decimal) as source:
-        return files.read_file(source.path, encoding=source.encoding, decimal=source.decimal)
+        return source.read()
 
 
 def _expanded(address: Address) -> list[Address]:
@@ -222,7 +226,7 @@ def _is_sheet(path: Path | None) -> bool:
     return path is not None and path.suffix.lower() in SHEETS
 
 
-def _require_calamine(address: Any) -> None:
+def _require_calamine(address) -> None:
     if find_spec("python_calamine") is None:
         raise TableError(f"{address} needs python-calamine: run `pip install 'fewlabel[excel]'`")
 
@@ -282,8 +286,7 @@ def _copy_sheet(path: Path, folder: Path, sheet: str | None, origin: str) -> Tab
         workbook = CalamineWorkbook.from_path(str(path))
     names = workbook.sheet_names
     if sheet is not None and sheet not in names:
-        near = did_you_mean(sheet, names)
-        hint = f"did you mean {short(near)!r}?" if near else f"it has {', '.join(map(short, names[:8]))}"
+        hint = suggest(sheet, names, f"it has {', '.join(map(short, names[:8]))}")
         raise TableError(f"{origin} has no sheet {short(sheet)!r}; {hint}")
     name = sheet or names[0]
     copy = folder / "sheet.csv"
@@ -297,7 +300,7 @@ def _copy_sheet(path: Path, folder: Path, sheet: str | None, origin: str) -> Tab
     return TableSource(copy, path.name, f"{origin}, sheet {short(name)}")
 
 
-def _cell_text(value: Any) -> str:
+def _cell_text(value) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT_INTEGERS:
         return str(int(value))
     if isinstance(value, datetime.timedelta):
@@ -360,7 +363,7 @@ def _join_arrow(paths: list[Path], folder: Path) -> Path:
     return joined
 
 
-def _decoded(kind: Any) -> Any:
+def _decoded(kind) -> Any:
     # Each file has categories of its own, and an Arrow file holds one list of them.
     return kind.value_type if hasattr(kind, "index_type") else kind
 

@@ -1,6 +1,6 @@
 """The threshold of a fitted table classifier: which rows it calls positive."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -156,10 +156,10 @@ def choose_threshold(
 def _threshold(
     model: TableClassifier,
     evidence: Evidence,
-    review: Any,
-    costs: Any,
-    precision: Any,
-    at_prior: Any,
+    review,
+    costs,
+    precision,
+    at_prior,
 ) -> tuple[float, str | None]:
     scores = evidence.population
     if review is not None:
