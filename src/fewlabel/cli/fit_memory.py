@@ -151,9 +151,7 @@ def _digest(options: FitOptions, rows: TableRows, column: "LabelColumn") -> Tabl
 
 def _report_by(options: FitOptions, rows: TableRows) -> dict[str, pd.Series]:
     """The columns whose groups are reported; a column that is not learned from can be one of them."""
-    columns = {str(name): rows.table[name] for name in rows.table}
-    if rows.dropped is not None:
-        columns |= {str(name): rows.dropped[name] for name in rows.dropped}
+    columns = pd.concat([rows.table, rows.dropped], axis=1)
     for name in options.report_by or ():
         require_column(name, list(columns), "--report-by")
     return {name: columns[name] for name in options.report_by or ()}

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewlabel.cli.new_rows import NewRows, load_model
 from fewlabel.cli.options import (
     AnswerFiles,
     AsJson,
@@ -85,6 +84,7 @@ def monitor(
     keep_inputs(written, [model, *tables, *(answers or ())])
     from fewlabel import reporting
     from fewlabel.cli.late_labels import LateLabels
+    from fewlabel.cli.new_rows import NewRows, load_model
     from fewlabel.monitor import Monitor, append_history, read_history
 
     fitted = load_model(model)

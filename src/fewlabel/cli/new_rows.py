@@ -1,26 +1,34 @@
 """New rows for a saved model: read and encoded in pieces, beside the columns of the fit."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import typer
+
+from fewlabel import persistence
+from fewlabel.arrow import from_numpy, from_texts
 from fewlabel.cli.paths import require_column, warn_of_another_set
+from fewlabel.cli.results import plain_texts
 from fewlabel.cli.terminal import say
+from fewlabel.exceptions import TableError
+from fewlabel.parts import FittedModel
+from fewlabel.parts.cells import DATE, Cells, join_cells, read_as
+from fewlabel.parts.explanations import reasons
+from fewlabel.parts.model import BLOCK
+from fewlabel.tables import Drift, TableSource, score_columns, score_features
+from fewlabel.tables.kinds import read_column
+from fewlabel.tables.pieces import read_pieces, table_columns
+from fewlabel.tables.profile import months_of
 from fewlabel.text import short
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
-    from fewlabel.parts.cells import Cells
-    from fewlabel.tables import TableSource
+from fewlabel.threads import map_ahead
 
 
 def load_model(path: Path) -> Any:
     """A model that knows its columns by name."""
-    from fewlabel import persistence
-    from fewlabel.parts import FittedModel
-
     model = persistence.load(path)
     warn_of_another_set(path)
     if not isinstance(model, FittedModel) or model.encoder is None:
@@ -34,9 +42,21 @@ def load_model(path: Path) -> Any:
 class Piece(NamedTuple):
     """Encoded rows, the columns to copy, and the columns as they were read, if reasons are asked for."""
 
-    features: "np.ndarray"
-    kept: "pa.Table"
-    cells: "dict[str, Cells]"
+    features: np.ndarray
+    kept: pa.Table
+    cells: dict[str, Cells]
+
+    def scored(self, model: FittedModel, n_reasons: int) -> pa.Table:
+        """The columns to copy, then score, probabilities, label and reasons of each row."""
+        scores = score_features(model, self.features)
+        columns = dict(zip(self.kept.column_names, self.kept.columns))
+        columns |= {name: from_numpy(values) for name, values in score_columns(model, scores).items()}
+        names = from_texts([str(name) for name in model.classes_])
+        columns["label"] = pa.DictionaryArray.from_arrays(from_numpy(scores.codes.astype(np.int32)), names)
+        if n_reasons:
+            why = reasons(model.explain_features(self.features), self.cells, n_reasons)
+            columns |= {name: from_texts(texts) for name, texts in why.items()}
+        return pa.table(columns)
 
     def cut(self, start: int, stop: int) -> "Piece":
         rows = slice(start, stop)
@@ -44,11 +64,6 @@ class Piece(NamedTuple):
         return Piece(self.features[rows], self.kept.slice(start, stop - start), cells)
 
     def join(self, other: "Piece") -> "Piece":
-        import numpy as np
-        import pyarrow as pa
-
-        from fewlabel.parts.cells import join_cells
-
         cells = {name: join_cells([self.cells[name], other.cells[name]]) for name in self.cells}
         kept = pa.concat_tables([self.kept, other.kept], promote_options="permissive")
         return Piece(np.concatenate([self.features, other.features]), kept, cells)
@@ -82,16 +97,13 @@ class NewRows:
     def __init__(
         self,
         model: Any,
-        source: "TableSource",
+        source: TableSource,
         *,
         keep: Sequence[str],
         time: str | None,
         with_cells: bool = False,
         day_first: bool | None = None,
     ) -> None:
-        from fewlabel.tables import Drift
-        from fewlabel.tables.pieces import table_columns
-
         self.model = model
         self.source = source
         self.keep = list(keep)
@@ -113,13 +125,21 @@ class NewRows:
         if unknown:
             say(f"note: ignored {len(unknown)} column(s) that the model does not know: {', '.join(unknown[:5])}", quiet)
 
+    def ask_for_key(self) -> None:
+        """Wrong use: a result that says of no row which one it is, for a table of a database, which has no order."""
+        known = (*self.model.encoder.kinds, self.model.target)
+        unused = [name for name in self.columns if name not in known]
+        example = f", for instance --keep {shlex.quote(unused[0])}" if unused else ""
+        raise typer.BadParameter(
+            f"a table of a database has no order, so name the column that identifies a row{example}",
+            param_hint="--keep",
+        )
+
     def blocks(self) -> Iterator[Piece]:
         """The encoded rows, read in threads, in blocks of the rows that they hold when the whole table is scored.
 
         The last bit of a score may depend on the other rows of its block.
         """
-        from fewlabel.parts.model import BLOCK
-
         n_rows = 0
         for block in _whole_blocks(self._pieces(), BLOCK):
             n_rows += len(block.features)
@@ -128,13 +148,6 @@ class NewRows:
             raise ValueError(f"{self.source.origin} has no rows: expected a line of column names and rows below it")
 
     def _pieces(self) -> Iterator[Piece]:
-        from fewlabel.cli.results import plain_texts
-        from fewlabel.parts.cells import DATE, read_as
-        from fewlabel.tables import Drift
-        from fewlabel.tables.pieces import read_pieces
-        from fewlabel.tables.profile import months_of
-        from fewlabel.threads import map_ahead
-
         encoder = self.model.encoder
         # A column may look like numbers in one piece and text in another: the model knows which it is.
         text = ({*encoder.kinds} - encoder.plain_numbers()) | {*self.keep}
@@ -162,14 +175,6 @@ class NewRows:
 
     def _date_notation(self, name: str, form: dict[str, Any]) -> str:
         """How a column writes its dates: by all of its rows, as one piece alone may allow another reading."""
-        import pyarrow as pa
-
-        from fewlabel.exceptions import TableError
-        from fewlabel.parts.cells import DATE
-        from fewlabel.tables.kinds import read_column
-        from fewlabel.tables.pieces import read_pieces
-        from fewlabel.threads import map_ahead
-
         pieces = read_pieces(self.source.path, (), {name}, **form)
         columns = map_ahead(lambda read: read().select([name]), pieces, n_jobs=-1)
         column = pa.concat_tables(list(columns), promote_options="permissive").column(name)

@@ -1,7 +1,6 @@
 """``fewlabel predict``: score a table of any length with a saved model, in constant memory."""
 
 import contextlib
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fewlabel.addresses import Address
-from fewlabel.cli.new_rows import NewRows, Piece, load_model
 from fewlabel.cli.options import DayFirst, ModelFile, Place, Quiet, Tables, as_address, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, file_ending_in, keep_inputs, require_suffix, writable_file, write_json
 from fewlabel.cli.terminal import progress, say
 from fewlabel.text import short
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from fewlabel.tables import Drift
 
 
@@ -136,6 +132,7 @@ def predict(
         raise typer.BadParameter("it is for the page of --drift", param_hint="--time")
     result.check()
     keep_inputs([path for path in (result.path, drift) if path is not None], [model, *tables])
+    from fewlabel.cli.new_rows import NewRows, load_model
     from fewlabel.cli.results import Results
     from fewlabel.threads import map_ahead
     from fewlabel.warning_filters import keep_filters
@@ -145,9 +142,9 @@ def predict(
         rows = NewRows(fitted, source, keep=keep or (), time=time, with_cells=reasons > 0, day_first=day_first)
         rows.say_unknown(quiet)
         if result.database is not None and not keep:
-            _ask_for_key(rows)
+            rows.ask_for_key()
         with progress(quiet, lines=False) as report:
-            for scored in map_ahead(lambda piece: _score(fitted, piece, reasons), rows.blocks(), n_jobs=-1):
+            for scored in map_ahead(lambda piece: piece.scored(fitted, reasons), rows.blocks(), n_jobs=-1):
                 results.add(scored)
                 report(results.n_rows, None, "rows scored")
         _report_drift(rows.drift, drift, source.name, strict, quiet)  # before the result replaces a file
@@ -160,16 +157,6 @@ def predict(
     if result.out is not None:
         in_table = f", table {result.out_table}" if result.out_table else ""
         say(f"{results.n_rows} rows: {result.out}{in_table}", quiet)
-
-
-def _ask_for_key(rows: NewRows) -> None:
-    """Wrong use: the result has no column that says which row a score is for, and a table of a database no order."""
-    model = rows.model
-    unused = [name for name in rows.columns if name not in model.encoder.kinds and name != model.target]
-    example = f", for instance --keep {shlex.quote(unused[0])}" if unused else ""
-    raise typer.BadParameter(
-        f"a table of a database has no order, so name the column that identifies a row{example}", param_hint="--keep"
-    )
 
 
 def _report_drift(drift: "Drift", page: Path | None, title: str, strict: bool, quiet: bool) -> None:
@@ -191,22 +178,3 @@ def _report_drift(drift: "Drift", page: Path | None, title: str, strict: bool, q
         raise ValueError(
             f"{len(names)} column(s) do not fit the model, so --strict wrote no result: {', '.join(names[:5])}{more}"
         )
-
-
-def _score(model, chunk: Piece, n_reasons: int) -> "pa.Table":
-    import numpy as np
-    import pyarrow as pa
-
-    from fewlabel.arrow import from_numpy, from_texts
-    from fewlabel.parts.explanations import reasons
-    from fewlabel.tables import score_columns, score_features
-
-    scores = score_features(model, chunk.features)
-    why = reasons(model.explain_features(chunk.features), chunk.cells, n_reasons) if chunk.cells else {}
-    names = from_texts([str(name) for name in model.classes_])
-    label = pa.DictionaryArray.from_arrays(from_numpy(scores.codes.astype(np.int32)), names)
-    columns = dict(zip(chunk.kept.column_names, chunk.kept.columns))
-    columns |= {name: from_numpy(values) for name, values in score_columns(model, scores).items()}
-    columns["label"] = label
-    columns |= {name: from_texts(texts) for name, texts in why.items()}
-    return pa.table(columns)

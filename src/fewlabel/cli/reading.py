@@ -122,6 +122,8 @@ class TableRows(NamedTuple):
         The label column.
     written : bool
         Whether the labels are as they are written in a text file.
+    dropped : DataFrame
+        The columns that are not to be used.
     keys : list of str
         Key of each row, if answers are read or asked for.
     merged : Merged or None
@@ -131,20 +133,18 @@ class TableRows(NamedTuple):
         Weights of rows that were drawn by those in the table.
     immature : ndarray of bool or None
         Rows that are too young for the table's labels to count.
-    dropped : DataFrame or None
-        The columns that are not to be used.
     """
 
     source: "TableSource"
     table: "pd.DataFrame"
     target: "pd.Series"
     written: bool
+    dropped: "pd.DataFrame"
     keys: list[str]
     merged: "Merged | None"
     notes: list[str]
     weights: "np.ndarray | None" = None
     immature: "np.ndarray | None" = None
-    dropped: "pd.DataFrame | None" = None
 
 
 def read_labeled(tables: Any, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
@@ -188,8 +188,8 @@ def read_rows(tables: Any, reading: Reading, *, new_target: bool, with_keys: boo
         notes += merged.notes
         written = True  # answers are text
     dropped = table[list(reading.drop or ())]
-    table = table.drop(columns=list(reading.drop or ()))
-    return TableRows(source, table, column, written, keys, merged, notes, immature=young, dropped=dropped)
+    table = table.drop(columns=dropped.columns)
+    return TableRows(source, table, column, written, dropped, keys, merged, notes, immature=young)
 
 
 def _is_label(reading: Reading, young: "np.ndarray | None", cells: "pd.Series", answers: "pd.Series") -> "np.ndarray":

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.new_rows import load_model
 from fewlabel.cli.options import ModelFile, Quiet, SQLTable, unfold
 from fewlabel.cli.paths import file_ending_in
 from fewlabel.cli.terminal import say
@@ -37,6 +36,7 @@ def scorecard(
     the score, probability and label of `fewlabel predict` on SQLite and DuckDB; with --points-only it is short
     enough to be read and signed.
     """
+    from fewlabel.cli.new_rows import load_model
     from fewlabel.files import write_text
     from fewlabel.tables import points_sql, round_card, rounding_loss, scorecard_sql, table_scorecard
 

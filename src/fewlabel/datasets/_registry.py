@@ -54,13 +54,15 @@ def list_datasets(data_home: str | os.PathLike | None = None) -> pd.DataFrame:
     rows = {}
     for name, known in registry().items():
         classes = known["classes"]
-        places = _places(known, data_home)
-        row = {"rows": known["rows"], "columns": known["columns"], "classes": len(classes)}
-        row["smallest"] = min(classes.values()) / known["rows"]
-        row["positive"] = known.get("positive", "")
-        row["papers"] = ", ".join(known["papers"])
-        row["where"] = next(iter(places), "")
-        rows[name] = row
+        rows[name] = {
+            "rows": known["rows"],
+            "columns": known["columns"],
+            "classes": len(classes),
+            "smallest": min(classes.values()) / known["rows"],
+            "positive": known.get("positive", ""),
+            "papers": ", ".join(known["papers"]),
+            "where": next(iter(_places(known, data_home)), ""),
+        }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

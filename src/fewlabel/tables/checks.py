@@ -152,11 +152,9 @@ def check(
     columns = []
     for name in X.columns:
         cells = read_cells(X[name]).distinct()
-        column = {"name": name, "kind": used.kinds.get(name, "")}
-        column["missing"] = float(np.mean(cells.codes < 0))
-        column["distinct"] = len(cells.values)
-        column["remark"] = "; ".join(remarks[name])
-        columns.append(column)
+        missing = float(np.mean(cells.codes < 0))
+        about = {"kind": used.kinds.get(name, ""), "missing": missing, "distinct": len(cells.values)}
+        columns.append({"name": name, **about, "remark": "; ".join(remarks[name])})
     notes = [*y.notes, *notes, *rows.notes]
     selection = _selection(used, codes)
     return TableCheck(y, len(X), columns, rows.repeated, rows.conflicting, notes, selection)
@@ -263,21 +261,15 @@ def _column_notes(
         if leak not in found:
             found.append(leak)
     suspected = {suspicion.column for suspicion in found}
-    for name, reason in _separating_labeled(features, codes, sources).items():
+    # One class against rows without any; nothing if there are no such rows.
+    is_labeled = np.where(codes >= 0, 1, -1)
+    for name, reason in suspected_leaks(features, is_labeled, sources).items():
         if name not in suspected:
             note = f"column {short(name)!r} {reason}: these differ, or it is filled in after the label is known"
             found.append(Suspicion(name, reason.removeprefix("alone "), note))
     for suspicion in found:
         remarks[suspicion.column].append(suspicion.remark)
     return [suspicion.note for suspicion in found]
-
-
-def _separating_labeled(features: np.ndarray, codes: np.ndarray, sources: list[str]) -> dict[str, str]:
-    """Columns that separate labeled from unlabeled rows, perfectly or nearly."""
-    if (codes >= 0).all():
-        return {}
-    is_labeled = np.where(codes >= 0, 1, -1)  # one class against rows without any
-    return suspected_leaks(features, is_labeled, sources)
 
 
 def _groups(X: pd.DataFrame) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """TableClassifier: an encoder of tables and a classifier."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -220,9 +220,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(features, read.codes)
         leaks = suspected_leaks(features, read.codes, encoder.sources_)
         if isinstance(X, pd.DataFrame):
-            names = X.columns.map(str)
-            filled = [str(name) for name in filled_if_labeled(X.set_axis(names, axis=1), read.codes >= 0)]
-            leaks |= dict.fromkeys([name for name in filled if name in encoder.columns_], FILLED_IF_LABELED)
+            for name in map(str, filled_if_labeled(X, read.codes >= 0)):
+                if name in encoder.columns_:
+                    leaks[name] = FILLED_IF_LABELED
         self.encoder_ = encoder
         self.leaks_ = leaks
         self.target_ = str(target or getattr(y, "name", None) or "label")
@@ -259,16 +259,20 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             self._fit_auto(self.estimator_, rows.X, rows, callback)
             # A second fit, of the chosen methods alone: what to expect where suspected leaks are not known yet.
             self.without_leaks_ = self._score_without_leaks(rows, callback)
-            self.model_ = self._as_data()
-            return self
-        if rows.groups is not None or rows.time is not None:
-            raise ValueError("groups and time are for an AutoClassifier, which validates itself: leave them out")
-        codes = rows.codes
-        y = pd.Series(codes, dtype="Int64").mask(codes < 0) if len(rows.unlabeled) else codes
-        weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
-        self.estimator_.fit(rows.X, y, **weighted)
+        else:
+            self._fit_other(rows)
         self.model_ = self._as_data()
         return self
+
+    def _fit_other(self, rows: Rows) -> None:
+        """Fit an estimator that is no AutoClassifier."""
+        if rows.groups is not None or rows.time is not None:
+            raise ValueError("groups and time are for an AutoClassifier, which validates itself: leave them out")
+        y = rows.codes
+        if len(rows.unlabeled):
+            y = pd.Series(y, dtype="Int64").mask(y < 0)
+        weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
+        self.estimator_.fit(rows.X, y, **weighted)
 
     def _score_without_leaks(self, rows: Rows, callback: Callback | None) -> dict[str, float] | None:
         """The estimate for rows in which suspected leaks are not known."""
@@ -284,30 +288,29 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def _set_directions(self, estimator, kept: np.ndarray) -> None:
         """Tell the estimator what is given by columns by the positions of their features, of which some are kept."""
-        because = getattr(self._estimator(), "labeled_because", None)
+        given = self._estimator()
+        because = getattr(given, "labeled_because", None)
         if because is not None:
-            unknown = [column for column in because if column not in self.encoder_.columns_]
-            if unknown:
-                raise ValueError(f"labeled_because: the table has no column {unknown[0]!r}")
+            self._require_columns(because, "labeled_because")
             sources = np.array(self.encoder_.sources_, dtype=object)[kept]
             estimator.set_params(labeled_because=np.flatnonzero(np.isin(sources, list(because))).tolist() or None)
-        monotone = getattr(self._estimator(), "monotone", None)
+        monotone = getattr(given, "monotone", None)
         if not isinstance(monotone, Mapping):
             return
-        features = np.array(self.encoder_.features_)[kept]
-        directions = {}
-        for column, direction in monotone.items():
-            if column not in self.encoder_.columns_:
-                raise ValueError(f"monotone: the table has no column {column!r}")
-            place = np.flatnonzero(features == column)
-            # A suspected leak is left out of the second fit.
-            if len(place) == 0 and column in self.leaks_:
-                continue
-            if len(place) == 0:
-                kind = self.encoder_.columns_[column]
+        self._require_columns(monotone, "monotone")
+        for column in monotone:
+            kind = self.encoder_.columns_[column]
+            if column not in self.encoder_.features_:
                 raise ValueError(f"monotone: column {column!r} holds {kind}; only a column of numbers has a direction")
-            directions[int(place[0])] = direction
-        estimator.set_params(monotone=directions)
+        features = [self.encoder_.features_[k] for k in kept]
+        # A suspected leak is left out of the second fit.
+        places = {features.index(column): direction for column, direction in monotone.items() if column in features}
+        estimator.set_params(monotone=places)
+
+    def _require_columns(self, names: Iterable[str], parameter: str) -> None:
+        for name in names:
+            if name not in self.encoder_.columns_:
+                raise ValueError(f"{parameter}: the table has no column {name!r}")
 
     @staticmethod
     def _fit_auto(auto: AutoClassifier, features: np.ndarray, rows: Rows, callback: Callback | None = None) -> None:

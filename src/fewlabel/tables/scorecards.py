@@ -1,7 +1,7 @@
 """Scorecards of table classifiers: points in the columns and categories of the table."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,26 +14,7 @@ from fewlabel.parts.columns import Column
 
 OTHER = "other"
 MISSING = "missing"
-
-
-class CardRow(NamedTuple):
-    """A value or an interval of a column, and the features of the cells that it stands for.
-
-    Attributes
-    ----------
-    block : str
-        The column; of a date or a free text, the feature.
-    interval : str
-    low, high : float
-    features : dict of int to float
-        By their positions.
-    """
-
-    block: str
-    interval: str
-    low: float
-    high: float
-    features: dict[int, float]
+Features = dict[int, float]  # by their positions
 
 
 def additive_booster(model: FittedModel) -> AdditiveMember:
@@ -61,19 +42,21 @@ def additive_booster(model: FittedModel) -> AdditiveMember:
     return booster
 
 
-def _rows_of(encoder: Columns, column: Column, edges: dict[int, np.ndarray]) -> Iterator[CardRow]:
-    """The rows of a column, by the edges of its features in use."""
+def _rows_of(encoder: Columns, column: Column, edges: dict[int, np.ndarray]) -> Iterator[tuple[tuple, Features]]:
+    """Block, interval and ends of each row of a column, and the features of the cells that it stands for.
+
+    A block is a column; of a date or a free text it is one of the features. `edges` are those of the features in use.
+    """
     group = encoder.groups[column.name].tolist()
     if isinstance(column, NumberColumn):
         gap = dict(zip(group, column.gap()))
         yield from _intervals(column.name, edges.get(group[0], np.empty(0)), gap)
     elif not isinstance(column, (BooleanColumn, CategoryColumn)):
-        # Each part of a date or a text is a block of its own.
         for feature in group:
             if feature in edges:
                 yield from _intervals(encoder.features[feature], edges[feature], {feature: np.nan})
     for text, features in _values_of(column).items():
-        yield CardRow(column.name, text, np.nan, np.nan, dict(zip(group, features)))
+        yield (column.name, text, np.nan, np.nan), dict(zip(group, features))
 
 
 def _values_of(column: Column) -> dict[str, Any]:
@@ -89,12 +72,12 @@ def _values_of(column: Column) -> dict[str, Any]:
     return values
 
 
-def _intervals(block: str, edges: np.ndarray, gap: dict[int, float]) -> Iterator[CardRow]:
+def _intervals(block: str, edges: np.ndarray, gap: Features) -> Iterator[tuple[tuple, Features]]:
     """The intervals of the first feature, and its missing values."""
     first = next(iter(gap))
     for low, high, text, _ in step_intervals(edges, np.zeros(len(edges) + 1), 0.0):
         # The upper end belongs to an interval; of missing values it is NaN.
-        yield CardRow(block, text, low, high, {**gap, first: high})
+        yield (block, text, low, high), {**gap, first: high}
 
 
 def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
@@ -147,9 +130,9 @@ def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.
     used = {name: group for name, group in encoder.groups.items() if not places.keys().isdisjoint(group.tolist())}
     rows: list[tuple] = [("(base)", "", np.nan, np.nan, start)]
     for name in sorted(used, key=lambda name: -importances[used[name]].sum()):
-        for row in _rows_of(encoder, encoder.by_name[name], edges):
-            values = [steps.at(places[k], np.array([x]))[0] for k, x in row.features.items() if k in places]
-            rows.append((*row[:4], scale * sum(values)))
+        for row, features in _rows_of(encoder, encoder.by_name[name], edges):
+            values = [steps.at(places[k], np.array([x]))[0] for k, x in features.items() if k in places]
+            rows.append((*row, scale * sum(values)))
     return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
 
 
