@@ -9,13 +9,12 @@ import typer
 from fewlabel.cli.options import AsJson, Quiet, Seed, unfold
 from fewlabel.cli.paths import writable_file
 from fewlabel.cli.terminal import print_json, progress, say
+from fewlabel.cli.wrong_use import WrongUse, as_wrong_use
 
 
 def _share(value: float) -> float:
     if not 0 < value < 1:
-        raise typer.BadParameter(
-            f"{value:g} is not a share of the labels: choose a number between 0 and 1, such as 0.1"
-        )
+        raise WrongUse(f"{value:g} is not a share of the labels: choose a number between 0 and 1, such as 0.1")
     return value
 
 
@@ -45,7 +44,7 @@ def demo(
     The data is scikit-learn's breast-cancer table. The model is tested on rows that were held out.
     """
     if model_out is not None and model_out.resolve() == out.resolve():
-        raise typer.BadParameter("--out and --model-out name the same file: choose two names")
+        raise WrongUse("--out and --model-out name the same file: choose two names")
     # Wrong use is answered before these imports, which take seconds.
     from fewlabel import persistence, reporting
     from fewlabel.auto import AutoClassifier
@@ -53,10 +52,8 @@ def demo(
     from fewlabel.reporting.demo import breast_cancer
     from fewlabel.tables import TableClassifier
 
-    try:
+    with as_wrong_use("--labeled", ValueError):
         table = breast_cancer(labeled, seed)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--labeled") from error
     # Two repeats of the cross-validation, so that the demo takes seconds.
     auto = AutoClassifier(n_repeats=2, n_jobs=-1, random_state=seed)
     model = TableClassifier(auto, random_state=seed)

@@ -21,6 +21,7 @@ from fewlabel.cli.options import (
 )
 from fewlabel.cli.paths import keep_inputs, writable_file
 from fewlabel.cli.reading import Reading
+from fewlabel.cli.wrong_use import WrongUse
 
 MODEL = "model.fewlabel"
 REPORT = "report.html"
@@ -46,7 +47,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         is_known = False
     if not is_known:
-        raise typer.BadParameter(f"{path} is no manifest.json of `fewlabel fit` of this version")
+        raise WrongUse(f"{path} is no manifest.json of `fewlabel fit` of this version")
     return manifest
 
 
@@ -66,7 +67,7 @@ class ThresholdOptions:
 
     def __post_init__(self) -> None:
         if len(self.given()) > 1:
-            raise typer.BadParameter(f"{' and '.join(self.given())} choose different thresholds: give one of them")
+            raise WrongUse(f"{' and '.join(self.given())} choose different thresholds: give one of them")
 
     def given(self) -> list[str]:
         """The options that were given; --cost-alarm only goes with --cost-miss."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
-import typer
 
 from fewlabel.cli.fit import FitOptions
 from fewlabel.cli.fit_memory import check_options, fit_rows, role_columns, split_by
@@ -18,7 +17,7 @@ from fewlabel.cli.options import Place
 from fewlabel.cli.paths import check_columns
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import say
-from fewlabel.exceptions import TableError
+from fewlabel.cli.wrong_use import WrongUse, as_wrong_use
 from fewlabel.tables import TableClassifier, TableSource, local_files
 
 if TYPE_CHECKING:
@@ -32,10 +31,8 @@ def fit_sample(options: FitOptions) -> None:
     """Gather the labeled rows and a sample of the others, fit to them as in memory, and check it on other samples."""
     check_options(options)
     _refuse(options)
-    try:
+    with as_wrong_use("TABLE"):
         files = local_files(options.tables)
-    except TableError as error:
-        raise typer.BadParameter(str(error), param_hint="TABLE") from error
     with _workers(options):
         sample = _gather(options, files)
     n = _FIRST
@@ -48,25 +45,25 @@ def _refuse(options: FitOptions) -> None:
     """Wrong use: options that this engine cannot obey."""
     # Not imported, which takes a second or two.
     if find_spec("dask") is None or find_spec("distributed") is None:
-        raise typer.BadParameter("it needs Dask: run `pip install 'fewlabel[dask]'`", param_hint="--engine dask")
+        raise WrongUse("it needs Dask: run `pip install 'fewlabel[dask]'`", "--engine dask")
     if options.threshold.review is not None:
-        raise typer.BadParameter(
+        raise WrongUse(
             "it counts rows of the table, of which --engine dask keeps a sample: choose the threshold with "
             "--at-precision or by costs",
-            param_hint="--review",
+            "--review",
         )
     if options.reading.answers:
-        raise typer.BadParameter("--engine dask does not read them: merge them into the table", param_hint="--labels")
+        raise WrongUse("--engine dask does not read them: merge them into the table", "--labels")
     if options.reading.label_time is not None:
-        raise typer.BadParameter("--engine dask does not know it: empty the labels first", param_hint="--label-time")
+        raise WrongUse("--engine dask does not know it: empty the labels first", "--label-time")
     if options.reading.place.encoding is not None:
-        raise typer.BadParameter("--engine dask reads UTF-8: convert the files", param_hint="--encoding")
+        raise WrongUse("--engine dask reads UTF-8: convert the files", "--encoding")
     folders = [path.resolve() for address in options.tables for path in address.paths() if path.is_dir()]
     if options.out.resolve() in folders:
-        raise typer.BadParameter(
+        raise WrongUse(
             f"{options.out} holds the tables, and label_next.csv would be one of the tables of the next fit: name "
             "another folder",
-            param_hint="--out",
+            "--out",
         )
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import typer
 
 from fewlabel import persistence, reporting
 from fewlabel.active.answers import answer_sheet
@@ -22,7 +21,7 @@ from fewlabel.cli.options import command_words, require_choice
 from fewlabel.cli.paths import keep_answers, new_set, require_column, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, print_table, progress, say, say_notes
-from fewlabel.exceptions import TableError
+from fewlabel.cli.wrong_use import WrongUse, as_wrong_use
 from fewlabel.files import sha256
 from fewlabel.label_app import auc_of_table
 from fewlabel.labels import treat_rare_classes
@@ -222,7 +221,7 @@ def role_columns(options: FitOptions, columns: Iterable[str]) -> dict[str, str]:
     for name in options.keep or ():
         if name not in given.values():
             wrong = f"{short(name)!r} is not the column of --groups, --time or --weights"
-            raise typer.BadParameter(wrong, param_hint="--keep")
+            raise WrongUse(wrong, "--keep")
     return given
 
 
@@ -247,10 +246,8 @@ def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[s
 
 def _read_numbers(column: pd.Series, option: str) -> pd.Series:
     numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    try:
+    with as_wrong_use(option):
         check_non_negative(f"column {short(str(column.name))!r}", numbers, column.to_numpy())
-    except TableError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from error
     return numbers
 
 
@@ -259,12 +256,12 @@ def _directions(options: FitOptions) -> dict[str, int] | None:
     if not options.monotone:
         return None
     if options.method != SCORECARD:
-        raise typer.BadParameter("it is for --method scorecard", param_hint="--monotone")
+        raise WrongUse("it is for --method scorecard", "--monotone")
     signs = {"+": 1, "-": -1}
     directions = {}
     for word in options.monotone:
         if word[-1:] not in signs:
-            raise typer.BadParameter(f"{word!r} ends neither in + nor in -, as income- does", param_hint="--monotone")
+            raise WrongUse(f"{word!r} ends neither in + nor in -, as income- does", "--monotone")
         directions[word[:-1]] = signs[word[-1]]
     return directions
 
@@ -304,7 +301,7 @@ def _choose_threshold(options: FitOptions, model: TableClassifier, encoded: Rows
     if model.positive_ is None:
         given += ["--report-by"] if options.report_by else []
         if given:
-            raise typer.BadParameter("it is for two classes: name the one to find with --positive", param_hint=given[0])
+            raise WrongUse("it is for two classes: name the one to find with --positive", given[0])
         return None
     costs = threshold.costs.read()
     # A prior says how many rows to call positive, unless another threshold does.

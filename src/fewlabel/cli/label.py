@@ -10,6 +10,7 @@ from fewlabel.cli.options import Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say, say_notes
+from fewlabel.cli.wrong_use import WrongUse
 
 if TYPE_CHECKING:
     from fewlabel.label_app import LabelServer, Task
@@ -66,7 +67,7 @@ def label(
     from fewlabel.label_app import AnswerStore, LabelingLoop, LabelServer
 
     if out.suffix.lower() != ".csv":
-        raise typer.BadParameter("answers are appended to a .csv file of their own", param_hint="--out")
+        raise WrongUse("answers are appended to a .csv file of their own", "--out")
     keep_inputs([out], [*tables, *(reading.answers or ()), *([rubric] if rubric is not None else [])])
     rows = read_rows(tables, reading, new_target=True)
     column = read_some_labels(reading, rows)
@@ -116,9 +117,7 @@ def _serve(server: "LabelServer", folder: Path, browser: bool) -> None:
 def _read_rubric(path: Path) -> str:
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     if len(text) > _MOST_RUBRIC:
-        raise typer.BadParameter(
-            f"{path} has {len(text):,} characters: the page shows up to {_MOST_RUBRIC:,}", param_hint="--rubric"
-        )
+        raise WrongUse(f"{path} has {len(text):,} characters: the page shows up to {_MOST_RUBRIC:,}", "--rubric")
     return text.strip()
 
 
@@ -126,7 +125,7 @@ def _one_line(name: str, option: str) -> str:
     from fewlabel.active.answers import one_line
 
     if name != one_line(name) or not name:
-        raise typer.BadParameter(f"{name!r} is not a name on one line, without spaces around it", param_hint=option)
+        raise WrongUse(f"{name!r} is not a name on one line, without spaces around it", option)
     return name
 
 
@@ -151,9 +150,9 @@ def _task(
     if positive in names:
         names = [positive, *(name for name in names if name != positive)]
     if len(names) < 2:
-        raise typer.BadParameter(
+        raise WrongUse(
             "no row is labeled yet: name at least two possible answers, for instance --class yes --class no",
-            param_hint="--class",
+            "--class",
         )
     for name in names:
         _one_line(name, "--class")

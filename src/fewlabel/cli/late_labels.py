@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import typer
 
 from fewlabel.active.answers import LABEL, TIME, as_text, merge_answers, row_keys
 from fewlabel.cli.new_rows import Piece
 from fewlabel.cli.paths import require_column
+from fewlabel.cli.wrong_use import WrongUse
 from fewlabel.files import column_names, read_file
 from fewlabel.tables.kinds import as_moments
 from fewlabel.text import short
@@ -76,10 +76,10 @@ class LateLabels:
         found = names[names.isin(self._by_key)]
         repeated = found[found.duplicated() | found.isin(self._used)]
         if len(repeated):
-            raise typer.BadParameter(
+            raise WrongUse(
                 f"column {short(self.key)!r} has {short(repeated.iloc[0])!r} more than once: name one with a value per "
                 "row",
-                param_hint="--key",
+                "--key",
             )
         self._used.update(found)
         return np.array([self._by_key.get(name) for name in names], dtype=object)
@@ -116,6 +116,6 @@ def _moment(text: str, day_first: bool | None) -> np.datetime64:
         if not isinstance(moment, np.datetime64) or np.isnat(moment):
             raise ValueError(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is not a date, such as 2024-03-31", param_hint="--as-of") from error
+        raise WrongUse(f"{text!r} is not a date, such as 2024-03-31", "--as-of") from error
     is_day = moment == moment.astype("datetime64[D]")
     return moment + np.timedelta64(1, "D") - np.timedelta64(1, "us") if is_day else moment

@@ -2,10 +2,9 @@
 
 import re
 
-import typer
-
 from fewlabel.cli.options import AsJson, unfold
 from fewlabel.cli.terminal import print_json, print_table
+from fewlabel.cli.wrong_use import WrongUse
 from fewlabel.text import suggest
 
 SCORECARD = "scorecard"
@@ -30,11 +29,11 @@ def find_method(name: str) -> str | list[str]:
     wanted = _slug(name)
     if wanted not in slugs:
         hint = suggest(wanted, [*slugs, "auto", "small", SCORECARD], "see `fewlabel methods`")
-        raise typer.BadParameter(f"there is no method {name!r}; {hint}", param_hint="--method")
+        raise WrongUse(f"there is no method {name!r}; {hint}", "--method")
     member = slugs[wanted]
     if not member.installed:
         message = f"{member.name} needs a package that is not installed; type: pip install {member.package}"
-        raise typer.BadParameter(message, param_hint="--method")
+        raise WrongUse(message, "--method")
     return [member.name]
 
 

@@ -19,6 +19,7 @@ from fewlabel.cli.options import (
 )
 from fewlabel.cli.paths import keep_inputs, writable_file, write_json
 from fewlabel.cli.terminal import print_json, print_table, progress, say_notes
+from fewlabel.cli.wrong_use import WrongUse
 from fewlabel.files import sha256
 from fewlabel.text import short
 
@@ -77,7 +78,7 @@ def monitor(
     """
     if not answers and (key or as_of):
         wrong = "it is about labels: give them with --labels"
-        raise typer.BadParameter(wrong, param_hint="--key" if key else "--as-of")
+        raise WrongUse(wrong, "--key" if key else "--as-of")
     written = [out / name for name in (PAGE, SUMMARY, HISTORY)]
     for path in written if out.exists() else []:
         writable_file(path)

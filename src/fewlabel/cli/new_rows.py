@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import typer
 
 from fewlabel import persistence
 from fewlabel.arrow import from_numpy, from_texts
 from fewlabel.cli.paths import require_column, warn_of_another_set
 from fewlabel.cli.results import plain_texts
 from fewlabel.cli.terminal import say
+from fewlabel.cli.wrong_use import WrongUse
 from fewlabel.exceptions import TableError
 from fewlabel.parts import FittedModel
 from fewlabel.parts.cells import DATE, Cells, join_cells, read_as
@@ -130,9 +130,9 @@ class NewRows:
         known = (*self.model.encoder.kinds, self.model.target)
         unused = [name for name in self.columns if name not in known]
         example = f", for instance --keep {shlex.quote(unused[0])}" if unused else ""
-        raise typer.BadParameter(
+        raise WrongUse(
             f"a table of a database has no order, so name the column that identifies a row{example}",
-            param_hint="--keep",
+            "--keep",
         )
 
     def blocks(self) -> Iterator[Piece]:

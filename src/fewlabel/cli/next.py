@@ -9,6 +9,7 @@ from fewlabel.cli.options import Quiet, Seed, Tables, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import say, say_notes
+from fewlabel.cli.wrong_use import WrongUse
 from fewlabel.exceptions import TableError
 from fewlabel.text import short
 
@@ -32,7 +33,7 @@ RandomShare = Annotated[
 
 def _sheet_file(path: Path) -> Path:
     if path.suffix.lower() not in TEXT_SEPARATORS:
-        raise typer.BadParameter(f"{path}: rows to label are written as .csv or .tsv")
+        raise WrongUse(f"{path}: rows to label are written as .csv or .tsv")
     writable_file(path)
     return path
 
@@ -126,7 +127,7 @@ def _doubtful(rows: TableRows, reading: Reading, column: "LabelColumn | None", n
     from fewlabel.active import AGAIN, Query, label_confidence
 
     if column is None or len(column.labels.classes) < 2:
-        raise typer.BadParameter("labels of two classes or more are needed to find wrong ones", param_hint="--again")
+        raise WrongUse("labels of two classes or more are needed to find wrong ones", "--again")
     confidence = label_confidence(encoded(rows, reading, seed), column.labels.codes, seed=seed)
     lowest = np.argsort(confidence, kind="stable")[: min(n, int(np.isfinite(confidence).sum()))]
     return Query(lowest, np.ones(len(lowest)), [AGAIN] * len(lowest))

@@ -12,7 +12,7 @@ import typer
 
 from fewlabel.addresses import Address
 from fewlabel.cli.paths import writable_folder
-from fewlabel.exceptions import TableError
+from fewlabel.cli.wrong_use import WrongUse, as_wrong_use
 
 if TYPE_CHECKING:
     from fewlabel.decisions import Costs
@@ -34,10 +34,8 @@ OutFolder = Annotated[
 
 def as_address(text: str) -> Address:
     """An address as a user writes it; wrong use, without the password in it, if it is none."""
-    try:
+    with as_wrong_use():
         return Address.parse(text)
-    except TableError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 Tables = Annotated[
@@ -157,12 +155,10 @@ class Place:
         from fewlabel.tables import check_source, open_table
 
         if len(self.decimal) != 1:
-            raise typer.BadParameter(f"{self.decimal!r} is not one character, such as , or .", param_hint="--decimal")
+            raise WrongUse(f"{self.decimal!r} is not one character, such as , or .", "--decimal")
         form = asdict(self)
-        try:
+        with as_wrong_use("TABLE"):
             addresses = check_source(tables, **form)
-        except TableError as error:
-            raise typer.BadParameter(str(error), param_hint="TABLE") from error
         with open_table(addresses, **form) as source:
             yield source
 
@@ -183,7 +179,7 @@ class CostOptions:
     # Here rather than in callbacks of Typer, which see one option at a time.
     def __post_init__(self) -> None:
         if (self.cost_miss is None) != (self.cost_alarm is None):
-            raise typer.BadParameter("--cost-miss and --cost-alarm go together: give both, in the same unit")
+            raise WrongUse("--cost-miss and --cost-alarm go together: give both, in the same unit")
 
     def read(self) -> "Costs | None":
         """Both costs, if they are given."""
@@ -343,4 +339,4 @@ def require_choice(value: str, choices: Iterable[str], option: str) -> None:
     """Wrong use if the value of an option is not one of those it can have."""
     *first, last = choices
     if value not in (*first, last):
-        raise typer.BadParameter(f"{value!r} is not {', '.join(first)} or {last}", param_hint=option)
+        raise WrongUse(f"{value!r} is not {', '.join(first)} or {last}", option)

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from fewlabel.addresses import Address
+from fewlabel.cli.wrong_use import WrongUse
 from fewlabel.file_sets import atomic_set
 from fewlabel.files import has_rows, sha256, write_text
 from fewlabel.text import short, suggest
@@ -23,7 +22,7 @@ def writable_file(path: Path | None) -> Path | None:
     if path is None:
         return None
     if path.is_dir():
-        raise typer.BadParameter(f"{path} is a folder: name a file in it")
+        raise WrongUse(f"{path} is a folder: name a file in it")
     _require_writable(path if path.exists() else path.parent, path.parent)
     return path
 
@@ -31,7 +30,7 @@ def writable_file(path: Path | None) -> Path | None:
 def writable_folder(path: Path) -> Path:
     """Check that files can be written to a folder, which may not exist yet."""
     if path.exists() and not path.is_dir():
-        raise typer.BadParameter(f"{path} is a file: name a folder")
+        raise WrongUse(f"{path} is a file: name a folder")
     # Only the last folder of the path is made: the one above has to be there.
     nearest = path if path.exists() else path.absolute().parent
     _require_writable(nearest, nearest)
@@ -54,14 +53,14 @@ def require_suffix(path: Path, *suffixes: str, option: str | None = None) -> Non
     if path.suffix.lower() not in suffixes:
         *first, last = suffixes
         message = f"{path}: choose a name that ends in {', '.join(first)} or {last}"
-        raise typer.BadParameter(message, param_hint=option)
+        raise WrongUse(message, option)
 
 
 def _require_writable(path: Path, folder: Path) -> None:
     if not folder.is_dir():
-        raise typer.BadParameter(f"there is no folder {folder}: make it first, or name another")
+        raise WrongUse(f"there is no folder {folder}: make it first, or name another")
     if not os.access(path, os.W_OK):
-        raise typer.BadParameter(f"{path} cannot be written: choose another place")
+        raise WrongUse(f"{path} cannot be written: choose another place")
 
 
 def keep_inputs(written: Iterable[Path], read: Iterable[Path | Address]) -> None:
@@ -73,9 +72,9 @@ def keep_inputs(written: Iterable[Path], read: Iterable[Path | Address]) -> None
     for target in filter(Path.exists, written):
         for source in sources:
             if source.exists() and target.samefile(source):
-                raise typer.BadParameter(
+                raise WrongUse(
                     f"{target} is read by this command, and would be written over: name another place",
-                    param_hint="--out",
+                    "--out",
                 )
 
 
@@ -86,17 +85,17 @@ def keep_answers(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     if not {ROW, LABEL} <= answer_columns(path).keys():
-        raise typer.BadParameter(
+        raise WrongUse(
             f"{path} is not a sheet of rows to label, with the columns {ROW} and {LABEL}, and would be lost: rename "
             "it, or name another place",
-            param_hint="--out",
+            "--out",
         )
     # The sheet has no rows if every row of the table had a label.
     n_answers = len(read_answers(path)) if has_rows(path) else 0
     if n_answers:
-        raise typer.BadParameter(
+        raise WrongUse(
             f"{path} has {n_answers} answers, which would be lost: rename it, and pass it with --labels",
-            param_hint="--out",
+            "--out",
         )
 
 
@@ -115,7 +114,7 @@ def require_column(name: str, columns: list[str], option: str) -> None:
     if len(columns) > 6:
         listed.append("...")
     hint = suggest(name, columns, f"the columns are {', '.join(listed)}")
-    raise typer.BadParameter(f"there is no column {short(name)!r}; {hint}", param_hint=option)
+    raise WrongUse(f"there is no column {short(name)!r}; {hint}", option)
 
 
 def write_json(value: Any, path: Path) -> None:

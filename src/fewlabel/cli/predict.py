@@ -12,6 +12,7 @@ from fewlabel.addresses import Address
 from fewlabel.cli.options import DayFirst, ModelFile, Place, Quiet, Tables, as_address, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, file_ending_in, keep_inputs, require_suffix, writable_file, write_json
 from fewlabel.cli.terminal import progress, say
+from fewlabel.cli.wrong_use import WrongUse
 from fewlabel.text import short
 
 if TYPE_CHECKING:
@@ -59,12 +60,12 @@ class ResultOptions:
             from fewlabel.tables import check_target
 
             if self.out_table is None:
-                raise typer.BadParameter(f"name a table in {self.out} for the result", param_hint="--out-table")
+                raise WrongUse(f"name a table in {self.out} for the result", "--out-table")
             check_target(self.database, self.out_table, self.if_exists)
             return
         if self.out_table is not None:
             wrong = "it is for databases: name one with --out, such as --out sqlite:///bank.db"
-            raise typer.BadParameter(wrong, param_hint="--out-table")
+            raise WrongUse(wrong, "--out-table")
         if self.path is not None:
             require_suffix(self.path, *TEXT_SEPARATORS, ".parquet", option="--out")
         writable_file(self.path)
@@ -129,7 +130,7 @@ def predict(
     parsed, more missing values, unseen categories, another scale, another distribution (population stability index).
     """
     if time is not None and drift is None:
-        raise typer.BadParameter("it is for the page of --drift", param_hint="--time")
+        raise WrongUse("it is for the page of --drift", "--time")
     result.check()
     keep_inputs([path for path in (result.path, drift) if path is not None], [model, *tables])
     from fewlabel.cli.new_rows import NewRows, load_model

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
 from fewlabel.cli.options import (
     AnswerFiles,
     DayFirst,
@@ -25,7 +23,8 @@ from fewlabel.cli.options import (
     command_words,
 )
 from fewlabel.cli.paths import check_columns, require_column
-from fewlabel.exceptions import TableError
+from fewlabel.cli.wrong_use import WrongUse, as_wrong_use
+from fewlabel.exceptions import LabelError
 from fewlabel.text import did_you_mean, short
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Reading:
     # Here rather than in callbacks of Typer, which see one option at a time.
     def __post_init__(self) -> None:
         if (self.label_time is None) != (self.mature_after is None):
-            raise typer.BadParameter("--label-time and --mature-after go together: give both")
+            raise WrongUse("--label-time and --mature-after go together: give both")
 
     def command(self, tables: Iterable[Any]) -> str:
         """The command that fits a model to this table, to which options can be added."""
@@ -64,28 +63,22 @@ class Reading:
 
     def labels(self, y: Any, **more: Any) -> "LabelColumn":
         """Read the label column; wrong use if it can be read in two ways."""
-        from fewlabel.exceptions import LabelError
         from fewlabel.labels import read_column
 
-        try:
-            with self.naming_target():
-                return read_column(
-                    y,
-                    positive=self.positive,
-                    unlabeled=self.unlabeled,
-                    negatives_unknown=self.negatives_unknown,
-                    merge_spellings=self.merge_spellings,
-                    wording=as_options,
-                    **more,
-                )
-        except LabelError as error:
-            raise typer.BadParameter(str(error), param_hint="--target") from error
+        with as_wrong_use("--target", LabelError), self.naming_target():
+            return read_column(
+                y,
+                positive=self.positive,
+                unlabeled=self.unlabeled,
+                negatives_unknown=self.negatives_unknown,
+                merge_spellings=self.merge_spellings,
+                wording=as_options,
+                **more,
+            )
 
     @contextlib.contextmanager
     def naming_target(self) -> Iterator[None]:
         """Let errors about labels start with the name of their column."""
-        from fewlabel.exceptions import LabelError
-
         try:
             yield
         except LabelError as error:
@@ -216,10 +209,8 @@ def _immature(table: "pd.DataFrame", reading: Reading) -> "np.ndarray | None":
         return None
     name = reading.label_time
     require_column(name, list(table.columns), "--label-time")
-    try:
+    with as_wrong_use("--mature-after"):
         return immature(table[name], reading.mature_after, name=name, dayfirst=reading.day_first)
-    except TableError as error:
-        raise typer.BadParameter(str(error), param_hint="--mature-after") from error
 
 
 def _note_repeated_names(names: Iterable[str], target: str, origin: str) -> list[str]:
@@ -227,9 +218,9 @@ def _note_repeated_names(names: Iterable[str], target: str, origin: str) -> list
     counts = Counter(map(str, names))
     repeated = sorted(name for name, count in counts.items() if count > 1)
     if target in repeated:
-        raise typer.BadParameter(
+        raise WrongUse(
             f"{origin} has {counts[target]} columns called {short(target)!r}: rename all but one",
-            param_hint="--target",
+            "--target",
         )
     if not repeated:
         return []

@@ -8,6 +8,7 @@ import typer
 from fewlabel.cli.options import ModelFile, Quiet, SQLTable, unfold
 from fewlabel.cli.paths import file_ending_in
 from fewlabel.cli.terminal import say
+from fewlabel.cli.wrong_use import WrongUse
 
 _card_file = file_ending_in(".csv", ".sql", ".html")
 
@@ -41,7 +42,7 @@ def scorecard(
     from fewlabel.tables import points_sql, round_card, rounding_loss, scorecard_sql, table_scorecard
 
     if points_only and out.suffix.lower() != ".sql":
-        raise typer.BadParameter("it is for a .sql file: others hold points anyway", param_hint="--points-only")
+        raise WrongUse("it is for a .sql file: others hold points anyway", "--points-only")
     fitted = load_model(model)
     card = table_scorecard(fitted, points=points, base=base)
     if whole:
