@@ -1,6 +1,7 @@
 """Texts and names: shortened, safe for a terminal or a spreadsheet, suggested, made distinct."""
 
 import difflib
+import itertools
 import re
 from collections.abc import Iterable
 
@@ -60,6 +61,21 @@ def did_you_mean(name: str, names: Iterable[str]) -> str | None:
     by_lower = {other.lower(): other for other in names}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[near[0]] if near else None
+
+
+def listed(texts: Iterable[str], most: int = 6) -> str:
+    """The first texts, and ... if there are more of them.
+
+    Examples
+    --------
+    >>> from fewlabel.text import listed
+    >>> listed("abcd", 3)
+    'a, b, c, ...'
+    """
+    first = list(itertools.islice(texts, most + 1))
+    if len(first) > most:
+        first[most] = "..."
+    return ", ".join(first)
 
 
 def suggest(name: str, names: Iterable[str], otherwise: str) -> str:

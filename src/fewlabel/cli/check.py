@@ -1,7 +1,7 @@
 """``fewlabel check``: how a table is read, before any fit."""
 
 from fewlabel.cli.options import AsJson, Tables, unfold
-from fewlabel.cli.reading import Reading, label_rows, read_rows
+from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import one_line, print_json, print_table
 from fewlabel.text import short
 
@@ -18,8 +18,7 @@ def check(
     Repeated rows, contradicting labels and groups are named, too. The label column stops here, as in `fewlabel fit`,
     if it can be read in two ways.
     """
-    read = read_rows(tables, reading, new_target=bool(reading.answers))
-    column, notes = label_rows(read, reading)
+    read, column, notes = read_labeled(tables, reading)
     from fewlabel.tables import check as check_table
 
     checked = check_table(read.table, column, dayfirst=reading.day_first)

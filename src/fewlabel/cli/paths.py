@@ -12,7 +12,7 @@ from fewlabel.addresses import Address
 from fewlabel.cli.wrong_use import WrongUse
 from fewlabel.file_sets import atomic_set
 from fewlabel.files import has_rows, sha256, write_text
-from fewlabel.text import short, suggest
+from fewlabel.text import listed, short, suggest
 
 TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
@@ -110,10 +110,7 @@ def require_column(name: str, columns: list[str], option: str) -> None:
     """Wrong use if a column is not there; the message suggests the nearest name."""
     if name in columns:
         return
-    listed = [repr(short(column)) for column in columns[:6]]
-    if len(columns) > 6:
-        listed.append("...")
-    hint = suggest(name, columns, f"the columns are {', '.join(listed)}")
+    hint = suggest(name, columns, f"the columns are {listed(repr(short(column)) for column in columns)}")
     raise WrongUse(f"there is no column {short(name)!r}; {hint}", option)
 
 

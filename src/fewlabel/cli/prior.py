@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fewlabel.cli.next import encoded
 from fewlabel.cli.options import AsJson, Quiet, Seed, Tables, require_choice, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import print_json, say_notes
@@ -33,15 +34,12 @@ def prior(
     Labeled rows of other classes count as unlabeled, except with --method energy, which uses them.
     """
     require_choice(method, _METHODS, "--method")
-    import numpy as np
-
     from fewlabel.labels import read_positive
-    from fewlabel.tables import TableEncoder
 
-    X, column, notes = read_labeled(tables, reading)
+    rows, column, notes = read_labeled(tables, reading)
     say_notes(notes, quiet)
     classes, codes, _ = read_positive(column.labels, column.positive)
-    features = np.asarray(TableEncoder(dayfirst=reading.day_first, random_state=seed).fit_transform(X))
+    features = encoded(rows, reading, seed)
     estimate, doubts = _estimate(features, codes, method, seed)
     if as_json:
         interval = {"low": estimate.low, "high": estimate.high}

@@ -140,11 +140,11 @@ class TableRows(NamedTuple):
     immature: "np.ndarray | None" = None
 
 
-def read_labeled(tables: Any, reading: Reading) -> "tuple[pd.DataFrame, LabelColumn, list[str]]":
-    """Read the columns and the labels of a table, and make notes on them; wrong use if a column is not there."""
+def read_labeled(tables: Any, reading: Reading) -> "tuple[TableRows, LabelColumn, list[str]]":
+    """Read a table and its labels, and make notes on them; wrong use if a column is not there."""
     rows = read_rows(tables, reading, new_target=bool(reading.answers))
     column, notes = label_rows(rows, reading)
-    return rows.table, column, notes
+    return rows, column, notes
 
 
 def label_rows(rows: TableRows, reading: Reading) -> "tuple[LabelColumn, list[str]]":

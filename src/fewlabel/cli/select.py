@@ -39,9 +39,9 @@ def select(
     import fewlabel
     from fewlabel.tables import read_columns
 
-    X, column, notes = read_labeled(tables, reading)
+    rows, column, notes = read_labeled(tables, reading)
     say_notes(notes, quiet)
-    columns = read_columns(X, dayfirst=reading.day_first)
+    columns = read_columns(rows.table, dayfirst=reading.day_first)
     selector = getattr(fewlabel, _SELECTORS[method])()
     # Not all of them draw random numbers.
     if "random_state" in selector.get_params():

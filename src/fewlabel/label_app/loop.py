@@ -201,7 +201,7 @@ class LabelingLoop:
         try:
             self.store.append(key, label, labeler=self.task.labeler, **more)
         except (OSError, TableError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            reason = getattr(error, "strerror", None) or str(error)
             raise NotStored(f"Not saved yet: {reason} ({self.store.path}).") from error
 
     def _is_done(self, row: int) -> bool:

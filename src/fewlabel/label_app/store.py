@@ -143,7 +143,7 @@ class AnswerStore:
         try:
             self._update_log()
         except (OSError, TableError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            reason = getattr(error, "strerror", None) or str(error)
             self.problem = (
                 f"{self.path} cannot be written: {reason}. All {len(self.entries)} lines so far are kept in "
                 f"{self.recovery}, and are added to it as soon as possible."

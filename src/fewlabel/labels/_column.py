@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fewlabel.exceptions import LabelError
+from fewlabel.text import listed
 from fewlabel.warning_filters import caller_level
 
 
@@ -124,8 +125,4 @@ _KIND_NAMES = {
 
 def show(values):
     """The first six values, for a message."""
-    values = list(values)
-    shown = [repr(value.item() if hasattr(value, "item") else value) for value in values[:6]]
-    if len(values) > 6:
-        shown.append("...")
-    return ", ".join(shown)
+    return listed(repr(value.item() if hasattr(value, "item") else value) for value in values)

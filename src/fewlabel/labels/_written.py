@@ -13,7 +13,7 @@ from fewlabel.exceptions import LabelError
 from fewlabel.files import MISSING
 from fewlabel.labels._column import as_series, plain_values, show
 from fewlabel.labels._reading import UNLABELED, Labels, find_class, hidden_categories, require_labels
-from fewlabel.text import short
+from fewlabel.text import listed, short
 
 EMPTY = "empty cell"
 IMMATURE = "not mature yet"
@@ -366,10 +366,9 @@ class _Gate:
             return [value._replace(label=value.written) if isinstance(value.label, str) else value for value in values]
         self.notes.append(f"{len(values)} spellings are read as {len(groups)} class(es)")
         merged = []
-        for value in values:
-            group = groups[_spelling_key(value.label)]
+        for group in groups.values():
             most_frequent = max(group, key=lambda spelling: (spelling.rows, str(spelling.label)))
-            merged.append(value._replace(label=most_frequent.label))
+            merged += [value._replace(label=most_frequent.label) for value in group]
         return merged
 
 
@@ -463,10 +462,7 @@ def _are_numbers(values):
 
 
 def _listed(values):
-    shown = [f"{value.label!r} ({_rows(value.rows)})" for value in values[:6]]
-    if len(values) > 6:
-        shown.append("...")
-    return ", ".join(shown)
+    return listed(f"{value.label!r} ({_rows(value.rows)})" for value in values)
 
 
 def _rows(n):

@@ -9,10 +9,10 @@ import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
 from fewlabel.labels import LabelColumn, read_column
-from fewlabel.parts.cells import DATE, NUMBER, TEXT, Cells, read_cells
+from fewlabel.parts.cells import DATE, TEXT, read_cells
 from fewlabel.population import describe_selection
 from fewlabel.tables.encoder import learn_columns
-from fewlabel.tables.kinds import ID_NAME, ReadColumns, read_columns
+from fewlabel.tables.kinds import ID_NAME, ReadColumns, are_codes, read_columns
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.text import short
 from fewlabel.types import PlainDict
@@ -281,7 +281,7 @@ def _groups(X: pd.DataFrame) -> dict[str, float]:
         if len(counts) < _LEAST_GROUPS:
             continue
         size = float(counts.mean())
-        if not 1.5 <= size <= _MOST_PER_GROUP or not _are_codes(cells):
+        if not 1.5 <= size <= _MOST_PER_GROUP or not are_codes(cells):
             continue
         is_named = ID_NAME.search(name) or _ENTITY.search(name)
         usual = np.median(counts)
@@ -290,13 +290,6 @@ def _groups(X: pd.DataFrame) -> dict[str, float]:
         if is_named or is_regular:
             found[name] = size
     return found
-
-
-def _are_codes(cells: Cells) -> bool:
-    """Whether values are whole numbers, or texts without spaces."""
-    if cells.kind == TEXT:
-        return not any(re.search(r"\s", text) for text in cells.values)
-    return cells.kind == NUMBER and bool((cells.values == np.round(cells.values)).all())
 
 
 def _as_numbers(used: ReadColumns) -> tuple[np.ndarray, list[str]]:

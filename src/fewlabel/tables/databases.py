@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from fewlabel.addresses import DUCKDB, POSTGRESQL, SQLITE, Address
 from fewlabel.exceptions import TableError
-from fewlabel.text import short, suggest
+from fewlabel.text import listed, short, suggest
 
 IF_EXISTS = ("fail", "replace", "append")
 _BATCH_ROWS = 2**16
@@ -54,8 +54,7 @@ def query_of(address: Address, table: str | None, query: str | None) -> str:
     # A table of another schema may be hidden from the list, but not from the query.
     if table is not None and (table in names or "." in table):
         return f"SELECT * FROM {quoted(table)}"
-    listed = ", ".join(short(name) for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
-    has = f"it has {listed}" if names else "it has none"
+    has = f"it has {listed(map(short, names), _LISTED)}" if names else "it has none"
     if table is None:
         raise TableError(f"{address}: name a table with --table, or rows with --query; {has}")
     raise TableError(f"{address} has no table {short(table)!r}; {suggest(table, names, has)}")

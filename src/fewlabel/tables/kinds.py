@@ -221,7 +221,13 @@ def _is_identifier(name: str, cells: Cells) -> bool:
     """Whether a column with one distinct value per row is named or shaped like a row number or a code."""
     named = bool(ID_NAME.search(name))
     if cells.kind == NUMBER:
-        numbers = cells.rows()
-        is_whole = (numbers == np.round(numbers)).all()
-        return bool(is_whole and (named or (np.abs(np.diff(numbers)) == 1).all()))
-    return cells.kind == TEXT and (named or not any(re.search(r"\s", text) for text in cells.values))
+        is_counter = (np.abs(np.diff(cells.rows())) == 1).all()
+        return are_codes(cells) and (named or bool(is_counter))
+    return cells.kind == TEXT and (named or are_codes(cells))
+
+
+def are_codes(cells: Cells) -> bool:
+    """Whether values are whole numbers, or texts without spaces."""
+    if cells.kind == TEXT:
+        return not any(re.search(r"\s", text) for text in cells.values)
+    return cells.kind == NUMBER and bool((cells.values == np.round(cells.values)).all())
