@@ -76,12 +76,9 @@ def _describe_labels(options: FitOptions, rows: TableRows, column: LabelColumn, 
     ]
     for path in options.reading.answers or ():
         answers = read_answers(path)
-        times = sorted(time for time in answers[TIME] if time)
-        first = times[0] if times else None
-        last = times[-1] if times else None
-        sources.append(
-            {"source": str(path), "sha256": sha256(path), "labels": len(answers), "first": first, "last": last}
-        )
+        times = [time for time in answers[TIME] if time]
+        about = {"source": str(path), "sha256": sha256(path), "labels": len(answers)}
+        sources.append({**about, "first": min(times, default=None), "last": max(times, default=None)})
     by_class = data["labeled_by_class"]
     by_month = None if options.time is None else _by_month(options, rows, is_labeled)
     return {"by_class": by_class, "unlabeled": data["unlabeled"], "sources": sources, "by_month": by_month}

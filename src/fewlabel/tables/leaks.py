@@ -54,23 +54,20 @@ def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[s
     """
     separates = "alone separates the classes"
     gaps = "is filled for one class only"
-    n_classes = len(np.unique(codes[codes >= 0]))
-    if n_classes == 0:
-        return {}
-    if n_classes == 1:
+    classes = np.unique(codes[codes >= 0])
+    if len(classes) == 1:
         codes = (codes >= 0).astype(np.int64)
+        classes = np.unique(codes)
         separates = "alone separates labeled from unlabeled rows"
         gaps = FILLED_IF_LABELED
-    rows = np.concatenate([np.flatnonzero(codes == k)[:_SAMPLE] for k in np.unique(codes[codes >= 0])])
-    y = np.unique(codes[rows], return_inverse=True)[1]
-    counts = np.bincount(y)
-    if len(counts) < 2:
+    if len(classes) < 2:
         return {}
-    columns: dict[str, list[int]] = {}
-    for number, name in enumerate(sources):
-        columns.setdefault(name, []).append(number)
+    rows = np.concatenate([np.flatnonzero(codes == code)[:_SAMPLE] for code in classes])
+    y = np.searchsorted(classes, codes[rows])
+    counts = np.bincount(y)
     features = features[rows]
-    values = {name: features[:, numbers] for name, numbers in columns.items()}
+    of_feature = np.array(sources, dtype=object)
+    values = {name: features[:, of_feature == name] for name in dict.fromkeys(sources)}
     found: dict[str, str] = {}
     if _log_chance(counts, len(sources)) <= math.log(_FALSE_ALARM):
         for name, column in values.items():
