@@ -179,10 +179,10 @@ def contributions(model: Any, X: Any) -> np.ndarray:
     >>> bool(abs(parts.sum(axis=1) + model.offset_ - model.decision_function(X)).max() < 1e-12)
     True
     """
-    X = np.asarray(X)
+    X = np.asarray(X, dtype=np.float64)
     parts = np.zeros(X.shape)
     for function in _by_importance(model):
-        column = X[:, function.column].astype(np.float64)
+        column = X[:, function.column]
         steps = np.asarray(function.values)[np.searchsorted(function.edges, column)]
         parts[:, function.column] = np.where(np.isnan(column), function.missing, steps)
     return parts

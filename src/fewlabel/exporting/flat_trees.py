@@ -63,22 +63,19 @@ def thresholds_before_rounding(thresholds: np.ndarray) -> np.ndarray:
 
 def _unfold(formula, number):
     """A symmetric tree as a binary one."""
-    depth = formula.columns.shape[1]
-    n_splits = 2**depth - 1
-    nodes = np.arange(n_splits + 2**depth)
+    n_splits = 2**formula.depth - 1
+    nodes = np.arange(n_splits + 2**formula.depth)
     is_leaf = nodes >= n_splits
-    level = np.minimum(np.log2(nodes + 1).astype(int), max(depth - 1, 0))
-    columns = formula.columns[number] if depth else np.zeros(1, dtype=np.int64)
-    thresholds = formula.thresholds[number] if depth else np.zeros(1)
-    missing_up = formula.missing_up[number] if depth else np.zeros(1, dtype=bool)
+    level = np.log2(nodes + 1).astype(int)
     value = np.zeros((len(nodes), formula.n_outputs))
     value[is_leaf] = formula.values[:, number].T
+    # Leaves have a level of their own, at which nothing is compared.
     return dict(
-        feature=columns[level],
-        threshold=thresholds[level],
+        feature=np.append(formula.columns[number], 0)[level],
+        threshold=np.append(formula.thresholds[number], 0.0)[level],
         left=np.where(is_leaf, NO_CHILD, 2 * nodes + 1),
         right=np.where(is_leaf, NO_CHILD, 2 * nodes + 2),
-        missing_left=~missing_up[level],
+        missing_left=~np.append(formula.missing_up[number], False)[level],
         value=value,
     )
 
@@ -109,36 +106,28 @@ def search_tree(column: int, edges: np.ndarray, values: np.ndarray, missing: flo
     dict of ndarray
         As `Trees.join` takes them.
     """
-    threshold = [np.inf]
-    left = [1]
-    right = [2]
-    value = [0.0]
+    # Threshold, left and right child, and value of each node; only missing values go right at the root.
+    nodes = [[np.inf, 1, 2, 0.0]]
 
     def add(low, high):
         """Add the nodes of the values from `low` to `high`; return the first."""
-        node = len(value)
-        value.append(values[low])
-        threshold.append(0.0)
-        left.append(NO_CHILD)
-        right.append(NO_CHILD)
+        place = len(nodes)
+        node = [0.0, NO_CHILD, NO_CHILD, values[low]]
+        nodes.append(node)
         if low < high:
             middle = (low + high) // 2
-            threshold[node] = edges[middle]
-            left[node] = add(low, middle)
-            right[node] = add(middle + 1, high)
-        return node
+            node[:3] = [edges[middle], add(low, middle), add(middle + 1, high)]
+        return place
 
-    add(0, len(values) - 1)  # only missing values go right at the root
-    right[0] = len(value)
-    value.append(missing)
-    threshold.append(0.0)
-    left.append(NO_CHILD)
-    right.append(NO_CHILD)
+    add(0, len(values) - 1)
+    nodes[0][2] = len(nodes)
+    nodes.append([0.0, NO_CHILD, NO_CHILD, missing])
+    threshold, left, right, value = np.array(nodes).T
     return dict(
-        feature=np.full(len(value), column),
-        threshold=np.array(threshold),
-        left=np.array(left),
-        right=np.array(right),
-        missing_left=np.zeros(len(value), dtype=bool),
-        value=np.array(value, dtype=np.float64)[:, None],
+        feature=np.full(len(nodes), column),
+        threshold=threshold,
+        left=left.astype(int),
+        right=right.astype(int),
+        missing_left=np.zeros(len(nodes), dtype=bool),
+        value=value[:, None],
     )
