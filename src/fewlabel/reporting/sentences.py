@@ -19,6 +19,60 @@ _MOST_NAMED = 5
 _MOST_METHODS = 3
 _FEW = 30  # labels of a class
 
+# Sentences with numbers in them; what is said, and when, is below.
+_ESTIMATE = "{name} {score:.3f} (95% interval {low:.3f} to {high:.3f})"
+_POSSIBLE = (
+    " If the odds of each row are up to {factor:g} times lower or higher than the labels say, {name} is {low:.2f} to "
+    "{high:.2f}."
+)
+_NO_BETTER = " With odds {reversing:.1f} times lower or higher, the ranking may be no better than chance."
+_PAIRS = "Of two rows, one {positive} and one not, it puts the {positive} one first in {cases} cases. {use}"
+_CERTAINTY = "{labels} cannot tell {low:.2f} from {high:.2f}: label {wanted} more rows to be within {within}."
+_CONFUSION = (
+    "About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to {correct.high:.0%}), if "
+    "classes are as frequent as among the {n_labels} labels. The mean recall of the classes (balanced accuracy) is "
+    "about {balanced.value:.0%} ({balanced.low:.0%} to {balanced.high:.0%})"
+)
+_UNTESTED = ", with nothing found of {n} class{plural} that could not be tested"
+_THRESHOLD = "Threshold by {0.rule}: {0.n_flagged} of {0.n_rows} rows have a score above {0.threshold:.4g}."
+_CANNOT_TELL = " How many of them are {positive} these labels cannot tell: {reason}."
+_RANGE = (
+    " If their odds are up to {factor:g} times lower or higher than the model says, it is {low:.0%} to {high:.0%}. "
+    "Odds that are {times:.1f} times {side} reverse the decision: {less} than {target:.0%}."
+)
+_NONE_FLAGGED = " No row is flagged: at these costs no row is likely enough to be {positive}."
+_ASKS_SHARE = (
+    " {precision.low:.0%} to {precision.high:.0%} of them are {positive}: it depends on the share of {positive} among "
+    "all rows, which these labels cannot tell. State it with --prior."
+)
+_YIELDS = (
+    " An estimated {precision.value:.0%} of them are {positive} (95% band {precision.low:.0%} to {precision.high:.0%})"
+    ", which is {recall.value:.0%} of all {positive} ({recall.low:.0%} to {recall.high:.0%})."
+)
+_ALL_FLAGGED = (
+    " Every row is flagged: by these labels no row is certain enough to be left out, so the ranking decides nothing "
+    "here. Review the highest rows first, or label more rows."
+)
+_COST = " Expected cost per row: {value:.3g} ({low:.3g} to {high:.3g})."
+_UNCHOSEN = (
+    "{best[method]} has the highest score of a single method, {best[score]:.3f}, and no weight: so few labels hardly "
+    "tell methods apart, and on other tables it did worse. With both counted, {weight[method]} is expected to be "
+    "better by {difference:.3f} {measure}."
+)
+_BEATS = "The model beats {method}, the plain baseline, by {difference:.3f} {score_name} ({interval})."
+_IS_WORSE = (
+    "The model is worse than {method}, the plain baseline, by {worse:.3f} {score_name} ({interval}): consider that "
+    "method alone."
+)
+_NO_DIFFERENCE = (
+    "The difference between the model and {method}, the plain baseline, is {signed} {score_name} ({interval}): these "
+    "labels cannot tell the two apart."
+)
+_POSITIVES_ONLY = (
+    "Only {positive} is labeled, so every method needs the {unlabeled} unlabeled rows. An estimated {prior:.1%} of "
+    "them are {positive}{source}."
+)
+
 
 # The first lines ---------------------------------------------------------------------------------------------
 
@@ -38,14 +92,9 @@ def _possible(name: str, headline: PlainDict) -> str:
     possible = headline["possible"]
     if possible is None:
         return ""
-    text = (
-        f" If the odds of each row are up to {possible['factor']:g} times lower or higher than the labels say, {name} "
-        f"is {possible['low']:.2f} to {possible['high']:.2f}."
-    )
+    text = _POSSIBLE.format(name=name, **possible)
     if possible["reversing"] is not None:
-        text += (
-            f" With odds {possible['reversing']:.1f} times lower or higher, the ranking may be no better than chance."
-        )
+        text += _NO_BETTER.format(**possible)
     return text
 
 
@@ -66,7 +115,7 @@ def leaks_text(name: str, leaks: list[str], whole: PlainDict, without: PlainDict
 def _estimate(name: str, headline: PlainDict) -> str:
     if headline["score"] is None:
         return "no estimate"
-    return f"{name} {headline['score']:.3f} (95% interval {headline['low']:.3f} to {headline['high']:.3f})"
+    return _ESTIMATE.format(name=name, **headline)
 
 
 def good_for(summary: PlainDict) -> str:
@@ -92,7 +141,7 @@ def good_for(summary: PlainDict) -> str:
         return use
     # Never 100 of 100: no number of labels shows that.
     cases = "nearly all" if headline["score"] >= 0.995 else f"about {100 * headline['score']:.0f} of 100"
-    return f"Of two rows, one {positive} and one not, it puts the {positive} one first in {cases} cases. {use}"
+    return _PAIRS.format(positive=positive, cases=cases, use=use)
 
 
 def _use(headline: PlainDict, best: str) -> str:
@@ -110,7 +159,6 @@ def _use(headline: PlainDict, best: str) -> str:
 
 def certainty_text(summary: PlainDict, more: int) -> str:
     """What the interval of the headline cannot tell, and how many labels more would."""
-    headline = summary["headline"]
     by_class = summary["data"]["labeled_by_class"]
     n_labels = sum(by_class.values())
     labels = f"{n_labels} labels"
@@ -118,10 +166,7 @@ def certainty_text(summary: PlainDict, more: int) -> str:
         rarest = min(by_class, key=lambda name: by_class[name])
         labels = f"{n_labels} labels, {by_class[rarest]} of them {short(rarest)},"
     wanted = "many" if more > _FURTHEST * n_labels else f"about {rough(more)}"
-    return (
-        f"{labels} cannot tell {headline['low']:.2f} from {headline['high']:.2f}: label {wanted} more rows to be "
-        f"within {WITHIN}."
-    )
+    return _CERTAINTY.format(labels=labels, wanted=wanted, within=WITHIN, **summary["headline"])
 
 
 def rough(number: int) -> str:
@@ -132,13 +177,9 @@ def rough(number: int) -> str:
 
 def confusion_text(correct: Estimate, balanced: Estimate, n_labels: int, n_untested: int) -> str:
     """How many rows, and how many of a class, are predicted right, with more than two classes."""
-    text = (
-        f"About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to "
-        f"{correct.high:.0%}), if classes are as frequent as among the {n_labels} labels. The mean recall of the "
-        f"classes (balanced accuracy) is about {balanced.value:.0%} ({balanced.low:.0%} to {balanced.high:.0%})"
-    )
+    text = _CONFUSION.format(correct=correct, balanced=balanced, n_labels=n_labels)
     if n_untested:
-        text += f", with nothing found of {n_untested} class{'es' if n_untested > 1 else ''} that could not be tested"
+        text += _UNTESTED.format(n=n_untested, plural="es" if n_untested > 1 else "")
     return f"{text}."
 
 
@@ -149,49 +190,30 @@ def threshold_text(
     decision: Decision, positive: str, unknown: str | None, sensitivity: Sensitivity | None, asks_share: bool
 ) -> str:
     """The threshold and its yields."""
-    precision = decision.yields["precision"]
-    recall = decision.yields["recall"]
-    text = (
-        f"Threshold by {decision.rule}: {decision.n_flagged} of {decision.n_rows} rows have a score above "
-        f"{decision.threshold:.4g}."
-    )
+    text = _THRESHOLD.format(decision)
     if unknown is not None:
-        unknown = f"How many of them are {positive} these labels cannot tell: {unknown}."
-        return f"{text} {unknown} {_range(sensitivity)}".rstrip()
+        text += _CANNOT_TELL.format(positive=positive, reason=unknown)
+        return text if sensitivity is None else text + _range(sensitivity)
     if decision.n_flagged == 0:
-        return f"{text} No row is flagged: at these costs no row is likely enough to be {positive}."
+        return text + _NONE_FLAGGED.format(positive=positive)
     if asks_share:
-        return (
-            f"{text} {precision.low:.0%} to {precision.high:.0%} of them are {positive}: it depends on the share of "
-            f"{positive} among all rows, which these labels cannot tell. State it with --prior."
-        )
-    text += (
-        f" An estimated {precision.value:.0%} of them are {positive} (95% band {precision.low:.0%} to "
-        f"{precision.high:.0%}), which is {recall.value:.0%} of all {positive} ({recall.low:.0%} to {recall.high:.0%})."
-    )
+        return text + _ASKS_SHARE.format(positive=positive, **decision.yields)
+    text += _YIELDS.format(positive=positive, **decision.yields)
     if decision.n_flagged == decision.n_rows:
-        text += (
-            " Every row is flagged: by these labels no row is certain enough to be left out, so the ranking decides "
-            "nothing here. Review the highest rows first, or label more rows."
-        )
+        text += _ALL_FLAGGED
     if "cost" in decision.yields:
-        cost = decision.yields["cost"]
-        text += f" Expected cost per row: {cost.value:.3g} ({cost.low:.3g} to {cost.high:.3g})."
+        text += _COST.format(**decision.yields["cost"]._asdict())
     return text
 
 
-def _range(sensitivity: Sensitivity | None) -> str:
+def _range(sensitivity: Sensitivity) -> str:
     """What the precision may be, and what would reverse the decision."""
-    if sensitivity is None:
-        return ""
     reversing = sensitivity.reversing
-    times = f"{1 / reversing:.1f} times lower" if reversing < 1 else f"{reversing:.1f} times higher"
-    side = "fewer" if reversing < 1 else "more"
-    return (
-        f"If their odds are up to {sensitivity.factor:g} times lower or higher than the model says, it is "
-        f"{sensitivity.low:.0%} to {sensitivity.high:.0%}. Odds that are {times} reverse the decision: {side} than "
-        f"{sensitivity.target:.0%}."
-    )
+    if reversing < 1:
+        odds = {"times": 1 / reversing, "side": "lower", "less": "fewer"}
+    else:
+        odds = {"times": reversing, "side": "higher", "less": "more"}
+    return _RANGE.format(**odds, **sensitivity._asdict())
 
 
 # The choice of methods, and what more labels would bring -----------------------------------------------------
@@ -201,13 +223,8 @@ def choice_text(auto: AutoClassifier, methods: list[Any], unchosen: PlainDict | 
     """What was chosen, why, and what it gains over a plain method; `methods` by descending weight."""
     sentences = [_chosen(auto, methods)]
     if unchosen is not None:
-        best = unchosen["best"]
         measure = "log-loss" if auto.task_ == "multiclass" else score_name
-        sentences.append(
-            f"{best['method']} has the highest score of a single method, {best['score']:.3f}, and no weight: so few "
-            f"labels hardly tell methods apart, and on other tables it did worse. With both counted, "
-            f"{unchosen['weight']['method']} is expected to be better by {unchosen['difference']:.3f} {measure}."
-        )
+        sentences.append(_UNCHOSEN.format(measure=measure, **unchosen))
     if auto.baseline_ is not None:
         sentences.append(_gain(auto.baseline_, score_name))
     return " ".join(sentences)
@@ -228,16 +245,16 @@ def _chosen(auto: AutoClassifier, methods: list[Any]) -> str:
 
 
 def _gain(baseline: PlainDict, score_name: str) -> str:
+    if baseline["low"] > 0:
+        sentence = _BEATS
+    elif baseline["high"] < 0:
+        sentence = _IS_WORSE
+    else:
+        sentence = _NO_DIFFERENCE
     difference = baseline["difference"]
     interval = f"95% interval {signed(baseline['low'])} to {signed(baseline['high'])}"
-    plain = f"{baseline['method']}, the plain baseline"
-    if baseline["low"] > 0:
-        return f"The model beats {plain}, by {difference:.3f} {score_name} ({interval})."
-    if baseline["high"] < 0:
-        worse = f"The model is worse than {plain}, by {-difference:.3f} {score_name} ({interval})"
-        return f"{worse}: consider that method alone."
-    difference_text = f"The difference between the model and {plain}, is {signed(difference)} {score_name}"
-    return f"{difference_text} ({interval}): these labels cannot tell the two apart."
+    texts = {"score_name": score_name, "interval": interval, "worse": -difference, "signed": signed(difference)}
+    return sentence.format(**texts, **baseline)
 
 
 def outlook(curve: LearningCurve, certain: float, n: int, name: str) -> tuple[int | None, str]:
@@ -270,16 +287,10 @@ def unlabeled_text(auto: AutoClassifier, data: PlainDict) -> str:
     """What the unlabeled rows are for, if only positives are labeled."""
     if auto.prior_ is None:
         return ""
-    share = f"{auto.prior_:.1%} of them are {data['positive']}"
-    if auto.prior is not None:
-        share += ", as given"
-    else:
-        low, high = auto.prior_interval_
-        share += f" (90% interval {low:.1%} to {high:.1%})"
-    return (
-        f"Only {data['positive']} is labeled, so every method needs the {data['unlabeled']} unlabeled rows. An "
-        f"estimated {share}."
-    )
+    source = ", as given"
+    if auto.prior is None:
+        source = " (90% interval {:.1%} to {:.1%})".format(*auto.prior_interval_)
+    return _POSITIVES_ONLY.format(source=source, **data)
 
 
 # Notes: how the table was read, and what to know before relying on the model ---------------------------------
