@@ -43,6 +43,7 @@ _LEAST_OF_A_CLASS = 5  # late labels of each class that measure something
 _MOST_KEPT = 20_000  # rows whose columns are kept, to compare them with those of the fit
 _SHOWN = ("share", "precision", "recall", "lift", "cost")
 SCORE = "score"
+_BELOW = "the {0}, {1.value:.3f}, is below the interval at fit, {2.low:.3f} to {2.high:.3f}"
 _MANY = "with more than two classes only labels of the new rows tell how good the model is on them"
 
 
@@ -110,17 +111,18 @@ class Monitoring:
         if self.reason is not None and self.shift is not None:
             found.append(f"no estimate: {self.reason}")
         at_fit = self.at_fit
-        now = self.expected.get("auc")
-        if at_fit is not None and now is not None and now.value < at_fit.low:
-            found.append(f"the AUC to expect, {now.value:.3f}, is below the interval at fit, {_interval(at_fit)}")
-        seen = self.measured.get("auc")
-        if at_fit is not None and seen is not None and seen.value < at_fit.low and seen.high < at_fit.value:
-            found.append(f"the measured AUC, {seen.value:.3f}, is below the interval at fit, {_interval(at_fit)}")
+        if at_fit is not None:
+            now = self.expected.get("auc")
+            if now is not None and now.value < at_fit.low:
+                found.append(_BELOW.format("AUC to expect", now, at_fit))
+            seen = self.measured.get("auc")
+            if seen is not None and seen.value < at_fit.low and seen.high < at_fit.value:
+                found.append(_BELOW.format("measured AUC", seen, at_fit))
         return found + [f"{finding.column}: {finding.text}" for finding in self.findings()]
 
     def to_dict(self) -> PlainDict:
         """All of it as plain values, for JSON and the page."""
-        stability = None if self.score_drift is None else self.score_drift.stability()[SCORE]
+        score = None if self.score_drift is None else self.score_drift.summary()["columns"][SCORE]
         return {
             "rows": self.n_rows,
             "flagged": self.n_flagged,
@@ -131,8 +133,8 @@ class Monitoring:
             "measured": {name: estimate._asdict() for name, estimate in self.measured.items()},
             "differences": self.differences,
             "effective_labels": None if self.shift is None else self.shift.effective_labels,
-            "score_stability": stability,
-            "score": None if self.score_drift is None else self.score_drift.summary()["columns"][SCORE],
+            "score_stability": score and score["stability"],
+            "score": score,
             "drift": self.drift.summary(),
             "alarms": self.alarms(),
         }
@@ -439,10 +441,6 @@ def _read_late(model: FittedModel, y: Any, n_rows: int) -> np.ndarray:
     return np.append(codes, -1)[read.codes]
 
 
-def _interval(estimate: Estimate) -> str:
-    return f"{estimate.low:.3f} to {estimate.high:.3f}"
-
-
 def append_history(path: str | os.PathLike[str], batch: str, summary: PlainDict, **more: Any) -> PlainDict:
     """Add a line to a history, which is never rewritten.
 
@@ -468,17 +466,13 @@ def append_history(path: str | os.PathLike[str], batch: str, summary: PlainDict,
     line["stability"] = {name: column["stability"] for name, column in summary["drift"]["columns"].items()}
     text = json.dumps(line, allow_nan=False) + "\n"
     # One write at the end of the file: lines of two commands at the same time do not mix.
-    with open(path, "ab") as file:
+    with open(path, "ab+") as file:
+        n_bytes = file.tell()
+        file.seek(max(n_bytes - 1, 0))
         # A line that was cut short, by a full disk, must not swallow this one.
-        begun = file.tell() > 0 and not _ends_with_newline(Path(path))
+        begun = file.read() not in (b"", b"\n")
         file.write(("\n" if begun else "").encode() + text.encode())
     return line
-
-
-def _ends_with_newline(path: Path) -> bool:
-    with open(path, "rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
 
 
 def read_history(path: str | os.PathLike[str]) -> list[PlainDict]:

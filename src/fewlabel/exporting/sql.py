@@ -24,6 +24,12 @@ _LEAST_SPLIT = 30  # characters of a split and its leaves
 _LARGEST = repr(LARGEST_NUMBER)
 _LARGEST_EXPONENT = 700.0
 _TOGETHER = 50  # terms of a sum
+# Below and above the reference scores, ranks share what is left of (0, 1).
+_RANK = (
+    "CASE WHEN {score} < {first} THEN {lowest} - {lowest} * (({first} - {score}) / ({width} + ({first} - {score}))) "
+    "ELSE CASE WHEN {score} > {last} THEN {highest} + {rest} * (({score} - {last}) / ({width} + ({score} - {last}))) "
+    "ELSE {inside} END END"
+)
 _ABOUT = "-- Model made by fewlabel. The last three columns of the result are as written by `fewlabel predict`."
 
 
@@ -378,17 +384,17 @@ def _input_names(model):
 
 def _rank(values: np.ndarray, ranks: np.ndarray, score: str) -> str:
     """The rank of a column among the reference scores, interpolated, as a tree of comparisons."""
-    first = number(values[0])
-    last = number(values[-1])
-    width = number(values[-1] - values[0] + 1e-300)  # not 0, as in the formula
-    above = f"({score} - {last})"
-    below = f"({first} - {score})"
-    lowest = number(ranks[0])
-    high = f"{number(ranks[-1])} + {number(1 - ranks[-1])} * ({above} / ({width} + {above}))"
-    low = f"{lowest} - {lowest} * ({below} / ({width} + {below}))"
-    inside = lowest if len(values) == 1 else _pieces(values, ranks, score, 1, len(values) - 1)
-    up_to_last = _case(f"{score} > {last}", high, inside)
-    return _case(f"{score} < {first}", low, up_to_last)
+    ends = {
+        "first": values[0],
+        "last": values[-1],
+        "width": values[-1] - values[0] + 1e-300,  # not 0, as in the formula
+        "lowest": ranks[0],
+        "highest": ranks[-1],
+        "rest": 1 - ranks[-1],
+    }
+    texts = {name: number(value) for name, value in ends.items()}
+    inside = texts["lowest"] if len(values) == 1 else _pieces(values, ranks, score, 1, len(values) - 1)
+    return _RANK.format(score=score, inside=inside, **texts)
 
 
 def _pieces(values: np.ndarray, ranks: np.ndarray, score: str, low: int, high: int) -> str:
