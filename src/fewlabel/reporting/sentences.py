@@ -70,7 +70,7 @@ _NO_DIFFERENCE = (
 )
 _POSITIVES_ONLY = (
     "Only {positive} is labeled, so every method needs the {unlabeled} unlabeled rows. An estimated {prior:.1%} of "
-    "them are {positive}{source}."
+    "them are {positive}{known_by}."
 )
 
 
@@ -287,10 +287,10 @@ def unlabeled_text(auto: AutoClassifier, data: PlainDict) -> str:
     """What the unlabeled rows are for, if only positives are labeled."""
     if auto.prior_ is None:
         return ""
-    source = ", as given"
+    known_by = ", as given"
     if auto.prior is None:
-        source = " (90% interval {:.1%} to {:.1%})".format(*auto.prior_interval_)
-    return _POSITIVES_ONLY.format(source=source, **data)
+        known_by = " (90% interval {:.1%} to {:.1%})".format(*auto.prior_interval_)
+    return _POSITIVES_ONLY.format(known_by=known_by, **data)
 
 
 # Notes: how the table was read, and what to know before relying on the model ---------------------------------
