@@ -1,10 +1,13 @@
-"""Stand-ins for the classifiers of Weka that the thesis uses."""
+"""Stand-ins for the classifiers of Weka that the thesis uses, and its rules for the correlations of CFS."""
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
+
+from fewlabel import CorrelationSubsetSelector
+from fewlabel.selection._correlation import Merits, count_pairs, symmetric_uncertainty
 
 _LEAF = -1  # scikit-learn's mark of a node without children
 _MARGIN = 0.1  # errors by which Weka lets a leaf be worse than the subtree it replaces
@@ -114,3 +117,59 @@ def extra_errors(n_rows, n_wrong, confidence):
     none = n_rows * (1 - confidence ** (1 / n_rows))  # exact without errors
     between = none + n_wrong * (approximate(1.0) - none)
     return np.where(n_wrong < 1, between, approximate(n_wrong))
+
+
+class CorrelationSelector(CorrelationSubsetSelector):
+    """CFS by Weka's rules: gaps are distributed, and columns without any correlation count as fully correlated."""
+
+    def _make_merits(self, columns, codes, y):
+        return WekaMerits(codes, y, np.isnan(columns.values).any(axis=0))
+
+
+class WekaMerits(Merits):
+    """Merits by Weka's rules; `has_gaps` says which columns have missing values, whose code is 0."""
+
+    def __init__(self, codes, y, has_gaps):
+        self._has_gaps = has_gaps
+        super().__init__(codes, y)
+
+    def _correlate(self, other, column=None):
+        other_has_gaps = column is not None and self._has_gaps[column]
+        tables = []
+        for own, has_gaps in zip(self._codes, self._has_gaps):
+            tables.append(distribute_gaps(count_pairs(own, other), int(has_gaps), int(other_has_gaps)))
+        correlations = symmetric_uncertainty(tables)
+        if column is not None:
+            correlations[correlations == 0] = 1.0
+        return correlations
+
+
+def distribute_gaps(counts, n_row, n_column):
+    """Counts of the present values, with the rows that have a gap added in proportion to them.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_values, n_other_values)
+        The first row counts the gaps if `n_row` is 1, the first column if `n_column` is 1.
+    n_row, n_column : int
+        0 or 1.
+
+    Returns
+    -------
+    ndarray
+        Without the row and column of the gaps. The gaps stay a value of their own if there is nothing else.
+    """
+    rows = counts[n_row:].sum(axis=1)
+    columns = counts[:, n_column:].sum(axis=0)
+    # A column of gaps only: they stay a value of their own.
+    if rows.sum() == 0 or columns.sum() == 0:
+        return counts
+    present = counts[n_row:, n_column:]
+    total = present.copy()
+    if n_row:
+        total += np.outer(rows / rows.sum(), counts[0, n_column:])
+    if n_column:
+        total += np.outer(counts[n_row:, 0], columns / columns.sum())
+    if n_row and n_column and present.sum() > 0:
+        total += present / present.sum() * counts[0, 0]
+    return total

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
@@ -373,30 +374,14 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
 def _near_pairs(table):
     """Pairs of rows that differ by less than `_NEAR` in every column.
 
-    Such rows are as near in any weighted mean of the columns: rows are sorted by one, and compared as long as it and
-    a second one are near.
+    Such rows are as near in any weighted mean of the columns, and two of these leave few other pairs to compare.
     """
     weights = np.random.RandomState(0).uniform(0.5, 1.5, (table.shape[1], 2))
     means = table @ (weights / weights.sum(axis=0))
-    order = np.argsort(means[:, 0], kind="stable")
-    first = means[order, 0]
-    second = means[order, 1]
     # A little more than `_NEAR`, because sums are rounded.
-    reach = 1.001 * _NEAR
-    pairs = [np.zeros((0, 2), dtype=int)]
-    at = np.arange(len(table))
-    step = 0
-    while len(at):
-        step += 1
-        at = at[at + step < len(table)]
-        at = at[first[at + step] - first[at] <= reach]
-        near = at[np.abs(second[at + step] - second[at]) <= reach]
-        left = order[near]
-        right = order[near + step]
-        differences = np.abs(table[left] - table[right])
-        same = (differences <= _NEAR).all(axis=1)
-        pairs.append(np.column_stack([left, right])[same])
-    return np.concatenate(pairs)
+    pairs = cKDTree(means).query_pairs(1.001 * _NEAR, p=np.inf, output_type="ndarray")
+    differences = np.abs(table[pairs[:, 0]] - table[pairs[:, 1]])
+    return pairs[(differences <= _NEAR).all(axis=1)]
 
 
 def join_groups(groups: np.ndarray | None, others: np.ndarray) -> np.ndarray:

@@ -108,7 +108,7 @@ PARAMETERS = {
         "approximation": ("auto", None),
     },
     "BalancedMultiviewClassifier": {**_MULTIVIEW, "n_groups": (2, "balanced"), "max_iter": (2,)},
-    "QuasiBaggingClassifier": {"estimator": _BASES, "n_groups": (2, "balanced"), "n_repeats": (1, 2)},
+    "QuasiBaggingClassifier": {"estimator": _BASES, "n_groups": (2, "balanced")},
     "CrossTrainingClassifier": {**_WRAPPER, "n_parts": (2, 3), "k_best": (2, 10), "balance": (True, False)},
     "CoTrainingClassifier": {**_WRAPPER, "views": (None, [[0], [1]]), "k_best": (1, 4), "pool_size": (10, 75)},
     "TriTrainingClassifier": _WRAPPER,
@@ -134,7 +134,7 @@ PARAMETERS = {
         "stop": ("no-gain", "best-first"),
         "max_samples": (None, 20),
     },
-    "CorrelationSubsetSelector": {"rules": ("plain", "weka")},
+    "CorrelationSubsetSelector": {},
     "ConsistencySubsetSelector": {"search": ("best-first", "las-vegas"), "max_tries": (20,)},
     "GraphScoreSelector": {
         "criterion": ("lsdf", "laplacian", "constraint"),

@@ -20,7 +20,7 @@ from fewlabel import (
 from fewlabel.exceptions import LabelError
 from fewlabel.selection._columns import Columns, read_columns, scale
 from fewlabel.selection._consistency import Inconsistency
-from fewlabel.selection._correlation import Merits, symmetric_uncertainty
+from fewlabel.selection._correlation import Merits
 from fewlabel.selection._discretize import mdl_cuts
 from reference import selection as reference
 
@@ -131,7 +131,7 @@ def test_symmetric_uncertainty_and_merit_by_hand():
     # The third column: H = 0.8113, H(y) = 1, joint (2, 1, 1) of 4 = 1.5 bits.
     h = -0.75 * np.log2(0.75) - 0.25 * np.log2(0.25)
     third = 2 * (h + 1 - 1.5) / (h + 1)
-    np.testing.assert_allclose(symmetric_uncertainty(codes, y), [1.0, 0.0, third])
+    np.testing.assert_allclose(Merits(codes, y).with_class, [1.0, 0.0, third])
     merits = Merits(codes, y).of_children((0,))
     assert np.isnan(merits[0])
     np.testing.assert_allclose(merits[1:], [1 / np.sqrt(2), (1 + third) / np.sqrt(2 + 2 * third)])

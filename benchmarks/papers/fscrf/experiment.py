@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import fewlabel
 from benchmarks.harness.data import as_numbers, multiclass
 from benchmarks.harness.experiment import Experiment, Problem, Setting, Suite, published
-from benchmarks.papers.weka import NaiveBayes, PrunedTree, kinds_of_columns
+from benchmarks.papers.weka import CorrelationSelector, NaiveBayes, PrunedTree, kinds_of_columns
 
 _PUBLISHED = published(__file__)
 _FOLDS = 10
@@ -226,7 +226,7 @@ def support(X, y, method, seed, n_columns=None, **sample):
     if method == "all":
         return np.ones(X.shape[1], dtype=bool)
     if method == "CFS":
-        selector = fewlabel.CorrelationSubsetSelector(rules="weka", categorical_features=nominal)
+        selector = CorrelationSelector(categorical_features=nominal)
     elif method == "LVF":
         selector = fewlabel.ConsistencySubsetSelector(categorical_features=nominal)
     elif method == "Relief":

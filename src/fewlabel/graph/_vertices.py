@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from fewlabel.kernels import points
 from fewlabel.row_order import row_hashes
 
 
@@ -26,9 +25,7 @@ def merge_copies(rows):
     if issparse(rows):
         rows = csr_array(rows)
         rows.eliminate_zeros()
-        hashes = points.hashes(rows.data.view(np.uint64), rows.indices, rows.indptr)
-    else:
-        hashes = row_hashes(rows)
+    hashes = row_hashes(rows)
     order = np.argsort(hashes, kind="stable")
     before = order[:-1]
     after = order[1:]

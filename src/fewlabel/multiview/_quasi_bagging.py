@@ -53,8 +53,6 @@ class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
         even smaller ones if the rarest class has fewer than five rows.
     n_groups : int or "balanced", default="balanced"
         Number of groups; "balanced" means the size of the largest class divided by that of the rarest, rounded.
-    n_repeats : int, default=1
-        How many times the groups are drawn; there are `n_groups` times `n_repeats` models.
     n_jobs : int, default=None
         Number of processes that fit models; -1 means all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -107,13 +105,11 @@ class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
         estimator: Any = None,
         n_groups: Count | Literal["balanced"] = "balanced",
         *,
-        n_repeats: Count = 1,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.estimator = estimator
         self.n_groups = n_groups
-        self.n_repeats = n_repeats
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -147,10 +143,8 @@ class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
         counts = np.bincount(codes[labeled])
         n_groups, parts = count_parts(counts, self.n_groups)
         base = _small_trees(counts.min()) if self.estimator is None else self.estimator
-        self.group_rows_: list[np.ndarray] = []
-        for _ in range(self.n_repeats):
-            groups = deal(codes[labeled], parts, n_groups, rng)
-            self.group_rows_.extend(labeled[group] for group in groups)
+        groups = deal(codes[labeled], parts, n_groups, rng)
+        self.group_rows_ = [labeled[group] for group in groups]
         seeds = draw_seed(rng, len(self.group_rows_))
         jobs = []
         for rows, seed in zip(self.group_rows_, seeds):

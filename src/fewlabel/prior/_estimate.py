@@ -4,7 +4,6 @@ import warnings
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_array, check_consistent_length, check_random_state
@@ -219,11 +218,10 @@ class Groups(NamedTuple):
 
 def _scored_groups(X, positive, weight, rng):
     # Folds and subsamples are drawn by position.
-    if not sp.issparse(X):
-        order = value_order(X, positive, weight)
-        X = X[order]
-        positive = positive[order]
-        weight = weight[order]
+    order = value_order(X, positive, weight)
+    X = X[order]
+    positive = positive[order]
+    weight = weight[order]
     p_rows = subsample(np.flatnonzero(positive), rng)
     u_rows = subsample(np.flatnonzero(~positive), rng)
     groups = (X[p_rows], X[u_rows], weight[p_rows], weight[u_rows])

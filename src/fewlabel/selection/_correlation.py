@@ -1,7 +1,5 @@
 """CFS: subsets of columns that are correlated with the class but not with each other."""
 
-from typing import Literal
-
 import numpy as np
 
 from fewlabel.base import constraints_of
@@ -27,8 +25,6 @@ class CorrelationSubsetSelector(TableSelector):
 
     Parameters
     ----------
-    rules : {"plain", "weka"}, default="plain"
-        How correlations are counted; see Notes.
     categorical_features : "auto" or array-like, default="auto"
         Nominal columns, as names, positions or a mask. "auto" means the columns of a data frame that hold text,
         categories or booleans.
@@ -52,10 +48,9 @@ class CorrelationSubsetSelector(TableSelector):
 
     Notes
     -----
-    Follows CfsSubsetEval with BestFirst in Weka. With the plain rules a missing value is a separate value, and columns
-    without any correlation have correlation 0. With ``rules="weka"`` the rows with a missing value are distributed over
-    the other values in proportion to their frequency, and two columns without any correlation count as fully
-    correlated (with the class, as not correlated), as in Weka.
+    Follows CfsSubsetEval with BestFirst in Weka, but a missing value is a separate value, and columns without any
+    correlation have correlation 0. Weka distributes the rows with a missing value over the other values in proportion
+    to their frequency, and takes two columns without any correlation for fully correlated.
 
     References
     ----------
@@ -74,23 +69,16 @@ class CorrelationSubsetSelector(TableSelector):
     def __init__(
         self,
         *,
-        rules: Literal["plain", "weka"] = "plain",
         categorical_features: CategoricalFeatures = "auto",
     ) -> None:
-        self.rules = rules
         self.categorical_features = categorical_features
 
     _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         codes = discretize(columns, y, n_classes)
-        missing = np.isnan(columns.values.T) if self.rules == "weka" else None
-        merits = Merits(codes, y, missing)
-        best = best_first(
-            merits.of_children,
-            empty_score=0.0,
-            max_columns=len(codes),
-        )
+        merits = self._make_merits(columns, codes, y)
+        best = best_first(merits.of_children, empty_score=0.0, max_columns=len(codes))
         path = list(best.columns)
         scores_path = list(best.scores)
         # Columns that say more about the class than about any selected column.
@@ -102,6 +90,9 @@ class CorrelationSubsetSelector(TableSelector):
                 path.append(int(column))
         return choice_of_path(path, scores_path, len(codes), merits.with_class)
 
+    def _make_merits(self, columns, codes, y):
+        return Merits(codes, y)
+
 
 class Merits:
     """Merits of subsets; correlations with a column are computed when a subset that contains it is first expanded.
@@ -109,28 +100,23 @@ class Merits:
     Parameters
     ----------
     codes : ndarray of shape (n_features, n_rows), int
-        Values as `discretize` encodes them: the lowest code of a column is that of its missing values, if it has any.
+        Values as `discretize` encodes them.
     y : ndarray of shape (n_rows,), int
-    missing : ndarray of shape (n_features, n_rows), bool, default=None
-        The missing values, for Weka's rules; None: the plain rules.
     """
 
-    def __init__(self, codes, y, missing=None):
+    def __init__(self, codes, y):
         self._codes = codes
-        self._has_gaps = None if missing is None else missing.any(axis=1)
         self._between = {}
-        self.with_class = symmetric_uncertainty(codes, y, self._has_gaps)
+        self.with_class = self._correlate(y)
+
+    def _correlate(self, other, column=None):
+        """Correlations of all columns with the class or, if its number is given, with another column."""
+        return symmetric_uncertainty([count_pairs(own, other) for own in self._codes])
 
     def between(self, column):
         """Return the correlations of a column with all columns."""
         if column not in self._between:
-            gaps = self._has_gaps
-            column_has_gaps = gaps is not None and gaps[column]
-            correlations = symmetric_uncertainty(self._codes, self._codes[column], gaps, column_has_gaps)
-            # Weka takes two columns without any correlation for fully correlated.
-            if gaps is not None:
-                correlations[correlations == 0] = 1.0
-            self._between[column] = correlations
+            self._between[column] = self._correlate(self._codes[column], column)
         return self._between[column]
 
     def of_children(self, subset):
@@ -148,20 +134,18 @@ class Merits:
         return merits
 
 
-def symmetric_uncertainty(codes, other, has_gaps=None, other_has_gaps=False):
-    """Return the symmetric uncertainty, 0 to 1, of each row of `codes` with `other`; 0 if both are constant.
-
-    Code 0 of the rows in `has_gaps`, and of `other` if it has gaps, is a missing value, which is distributed over the
-    other values.
-    """
+def count_pairs(codes, other):
+    """Return how often each value of a column meets each value of another."""
     n_other = int(other.max()) + 1
-    result = np.zeros(len(codes))
-    for j, column in enumerate(codes):
-        n_values = int(column.max()) + 1
-        counts = np.bincount(column * n_other + other, minlength=n_values * n_other)
-        counts = counts.reshape(n_values, n_other).astype(float)
-        if has_gaps is not None:
-            counts = distribute_gaps(counts, int(has_gaps[j]), int(other_has_gaps))
+    n_values = int(codes.max()) + 1
+    counts = np.bincount(codes * n_other + other, minlength=n_values * n_other)
+    return counts.reshape(n_values, n_other).astype(float)
+
+
+def symmetric_uncertainty(tables):
+    """Return the symmetric uncertainty, 0 to 1, of two columns for each table of counts; 0 if both are constant."""
+    result = np.zeros(len(tables))
+    for j, counts in enumerate(tables):
         total = entropy(counts.sum(axis=1)) + entropy(counts.sum(axis=0))
         if total > 0:
             shared = total - entropy(counts.ravel())
@@ -169,34 +153,3 @@ def symmetric_uncertainty(codes, other, has_gaps=None, other_has_gaps=False):
     # What rounding leaves of 0.
     result[result < 1e-12] = 0.0
     return result
-
-
-def distribute_gaps(counts, n_row, n_column):
-    """Counts of the present values, with the rows that have a gap added in proportion to them.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_values, n_other_values)
-        The first row counts the gaps if `n_row` is 1, the first column if `n_column` is 1.
-    n_row, n_column : int
-        0 or 1.
-
-    Returns
-    -------
-    ndarray
-        Without the row and column of the gaps. The gaps stay a value of their own if there is nothing else.
-    """
-    rows = counts[n_row:].sum(axis=1)
-    columns = counts[:, n_column:].sum(axis=0)
-    # A column of gaps only: they stay a value of their own.
-    if rows.sum() == 0 or columns.sum() == 0:
-        return counts
-    present = counts[n_row:, n_column:]
-    total = present.copy()
-    if n_row:
-        total += np.outer(rows / rows.sum(), counts[0, n_column:])
-    if n_column:
-        total += np.outer(counts[n_row:, 0], columns / columns.sum())
-    if n_row and n_column and present.sum() > 0:
-        total += present / present.sum() * counts[0, 0]
-    return total

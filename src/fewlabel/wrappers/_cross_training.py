@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import AtLeastTwo, Count, NonNegative, constraints_of
+from fewlabel.base import AtLeastTwo, Count, constraints_of
 from fewlabel.types import Seed
 from fewlabel.warning_filters import caller_level
 from fewlabel.wrappers._learner import posteriors, take, votes
@@ -17,13 +17,12 @@ from fewlabel.wrappers._self_labeling import Base, SelfLabelingClassifier, Stop
 class CrossTrainingRun(Run):
     """A classifier fitted to all other parts (or to part p itself) labels rows of part p, which the next one uses."""
 
-    def __init__(self, learner, codes, free, parts, *, k, shares, threshold, own=False):
+    def __init__(self, learner, codes, free, parts, *, k, shares, own=False):
         super().__init__(learner, codes, free)
         self.parts = parts
         self._n_parts = int(parts.max()) + 1
         self._k = k
         self._shares = shares
-        self._threshold = threshold
         self._own = own
 
     def turn(self, iteration):
@@ -36,7 +35,7 @@ class CrossTrainingRun(Run):
         if model is None:
             return 0
         codes, confidence = self.learner.read(model, left)
-        chosen = most_confident(codes, confidence, self._k, self._shares, self._threshold)
+        chosen = most_confident(codes, confidence, self._k, self._shares)
         self.label(left[chosen], codes[chosen], iteration)
         return len(chosen)
 
@@ -103,12 +102,10 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     balance : bool, default=False
         Whether to label rows in the proportion of the classes among the labeled rows, by predicted class, at least one
         per class.
-    threshold : float, default=None
-        Smallest confidence of a row that is labeled.
     n_jobs : int, default=None
         Number of threads that run the rounds and those of the guard; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
-        Draws the parts, and seeds base classifiers whose own `random_state` is None.
+        Draws the parts, and seeds the base classifiers.
         Labeled rows are drawn by position, so that the order of the rows that have labels matters, and unlabeled ones
         by their values, of which sparse rows have another order than dense ones.
 
@@ -176,7 +173,6 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         stop: Stop = "out-of-fold",
         max_iter: Count | None = 10,
         balance: bool = False,
-        threshold: NonNegative | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -187,7 +183,6 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
         self.stop = stop
         self.max_iter = max_iter
         self.balance = balance
-        self.threshold = threshold
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -217,7 +212,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
             k = max(k, math.ceil(largest_part / self.max_iter))
         shares = counts / counts.sum() if self.balance else None
         own = self.learn_from == "own"
-        return CrossTrainingRun(learner, codes, free, parts, k=k, shares=shares, threshold=self.threshold, own=own)
+        return CrossTrainingRun(learner, codes, free, parts, k=k, shares=shares, own=own)
 
     def _class_scores(self, X):
         if self.learn_from == "own":

@@ -86,14 +86,12 @@ def deal(codes, rows, n_parts, rng):
     return parts
 
 
-def most_confident(codes, confidence, k, shares=None, threshold=None):
+def most_confident(codes, confidence, k, shares=None):
     """Return the positions of the `k` rows with the highest confidence; the first ones among ties.
 
     With `shares`, ``k * shares[c]`` rows of each predicted class c, rounded, and at least one.
     """
     order = np.argsort(-confidence, kind="stable")
-    if threshold is not None:
-        order = order[confidence[order] >= threshold]
     if shares is None:
         return order[:k]
     quota = np.maximum(np.round(k * shares).astype(int), 1)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabel.base import HasMethods, LabeledClassifier, ScoresClasses, TakesWhatItsBaseTakes
 from fewlabel.columns import as_table, is_table
 from fewlabel.random_streams import draw_seed
+from fewlabel.row_order import value_order
 from fewlabel.types import MatrixLike
 from fewlabel.wrappers._learner import Learner, take
 from fewlabel.wrappers._loop import deal, self_label
@@ -143,13 +144,7 @@ def _order_of_rows(X, codes):
     if hasattr(rows, "iloc"):
         ranks = np.argsort(pd.util.hash_pandas_object(rows, index=False).to_numpy(), kind="stable")
     elif issparse(rows):
-        rows.sort_indices()
-
-        def key(row):
-            stored = slice(rows.indptr[row], rows.indptr[row + 1])
-            return rows.indices[stored].tobytes(), rows.data[stored].tobytes()
-
-        ranks = np.array(sorted(range(rows.shape[0]), key=key), dtype=np.intp)
+        ranks = value_order(rows)
     else:
         ranks = np.lexsort(rows.T[::-1])
     return np.concatenate([np.flatnonzero(codes >= 0), unlabeled[ranks]])
