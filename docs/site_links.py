@@ -11,30 +11,78 @@ ENTRY = re.compile(r"^   (fewlabel(?:\.\w+)*\.(\w+))$", re.MULTILINE)
 CALL = re.compile(r"\(.*\)$", re.DOTALL)
 
 
+# Pages for entries that no page of the guide names, by the start of their full name; the longest start counts.
+GUIDE = {
+    "fewlabel.active": "label",
+    "fewlabel.auto": "methods/auto",
+    "fewlabel.boosting": "methods/boosting",
+    "fewlabel.dask": "scale",
+    "fewlabel.datasets": "results/index",
+    "fewlabel.decisions": "decide",
+    "fewlabel.exceptions": "reading",
+    "fewlabel.exceptions.Dataset": "results/index",
+    "fewlabel.exceptions.ExportError": "production",
+    "fewlabel.exceptions.UntrustedFileError": "model-file",
+    "fewlabel.exporting": "production",
+    "fewlabel.inspection": "scorecards",
+    "fewlabel.metrics": "intervals",
+    "fewlabel.metrics.compare_methods": "results/index",
+    "fewlabel.metrics.plot_critical": "results/index",
+    "fewlabel.metrics.Comparison": "results/index",
+    "fewlabel.monitor": "monitor",
+    "fewlabel.population": "chosen",
+    "fewlabel.prior": "methods/prior",
+    "fewlabel.tables": "reading",
+    "fewlabel.tables.points_sql": "scorecards",
+    "fewlabel.tables.round": "scorecards",
+    "fewlabel.tables.score": "production",
+    "fewlabel.tables.evidence_of": "decide",
+    "fewlabel.tables.Explanation": "explain",
+}
+
+
+def full_names():
+    """Full names of what the reference lists, in its order."""
+    return [full for full, _ in ENTRY.findall((DOCS / "api.md").read_text("utf-8"))]
+
+
 def entries():
-    """Full names of what the reference lists, by their last word."""
-    return {name: full for full, name in ENTRY.findall((DOCS / "api.md").read_text("utf-8"))}
+    """Full name that a short one stands for; the estimators for Dask share their names with those in memory."""
+    in_memory = [full for full in full_names() if not full.startswith("fewlabel.dask.")]
+    return {full.rpartition(".")[2]: full for full in in_memory}
+
+
+def title_of(page):
+    """The heading of a page."""
+    return re.search(r"^# (.+)$", (DOCS / f"{page}.md").read_text("utf-8"), re.MULTILINE).group(1)
 
 
 def guide_of():
-    """The page of the guide that names each entry most often: a list of its title and file.
+    """The page of the guide on each entry: the one that names it most often, or else the one of its module.
 
     Returns
     -------
     dict of str to (str, str)
-        By full name.
+        Title and page, by full name.
     """
     counts = {}
-    for page in [*DOCS.glob("*.md"), *DOCS.glob("methods/*.md")]:
-        text = page.read_text("utf-8")
-        if page.stem in ("api", "changelog", "contributing", "index"):
+    for path in [*DOCS.glob("*.md"), *DOCS.glob("methods/*.md")]:
+        text = path.read_text("utf-8")
+        if path.stem in ("api", "changelog", "contributing", "index"):
             continue
-        title = re.search(r"^# (.+)$", text, re.MULTILINE).group(1)
+        page = path.relative_to(DOCS).with_suffix("").as_posix()
         for name, full in entries().items():
             count = len(re.findall(rf"\b{name}\b", text))
             if count:
-                counts.setdefault(full, []).append((count, title, page.relative_to(DOCS).with_suffix("").as_posix()))
-    return {full: max(found)[1:] for full, found in counts.items()}
+                counts.setdefault(full, []).append((count, page))
+    pages = {}
+    for full in full_names():
+        starts = [start for start in GUIDE if full.startswith(start)]
+        if full in counts:
+            pages[full] = max(counts[full])[1]
+        elif starts:
+            pages[full] = GUIDE[max(starts, key=len)]
+    return {full: (title_of(page), page) for full, page in pages.items()}
 
 
 def _stands_in(node, kinds):

@@ -10,23 +10,28 @@ the truth is known.
 # %%
 # What is printed
 # ---------------
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import roc_auc_score
 
 from fewlabel import AuditQuery, AutoClassifier
 
+cases = []  # name, low, high and truth of each fit, for the picture at the end
 
-def fit_and_compare(X, few, y, *, chance=None, prior=None):
+
+def fit_and_compare(name, X, few, y, *, chance=None, prior=None):
     """Fit to few labels, print what is said of them, and the estimate beside the truth."""
     model = AutoClassifier("small", prior=prior, random_state=0).fit(X, few, label_probability=chance)
     hidden = few == -1
     headline = model.headline_
+    band = headline
     estimate = f"{headline['score']:.3f} ({headline['low']:.3f} to {headline['high']:.3f})"
     if headline["reason"] is not None:
-        possible = headline["possible"]
-        estimate = f"no number, {possible['low']:.2f} to {possible['high']:.2f} is possible"
+        band = headline["possible"]
+        estimate = f"no number, {band['low']:.2f} to {band['high']:.2f} is possible"
     truth = roc_auc_score(y[hidden], model.decision_function(X[hidden]))
+    cases.append((name, band["low"], band["high"], truth))
     print(model.selection_.text)
     print(f"AUC of the unlabeled rows: {estimate}; in truth {truth:.3f}")
     return model
@@ -53,12 +58,12 @@ images, digit = load_digits(return_X_y=True)
 risk = tumors["mean texture"].rank(pct=True)
 accepted = rng.random(len(tumors)) < np.where(risk < 0.6, 0.4, 0.1)
 few = np.where(accepted, malignant, -1)
-fit_and_compare(tumors, few, malignant)
+fit_and_compare("accepted", tumors, few, malignant)
 
 # %%
 # The estimate is about the unlabeled rows. After an audit it holds whatever the reason for the choice.
 answered, chance = audit(tumors, few, malignant)
-fit_and_compare(tumors, answered, malignant, chance=chance)
+fit_and_compare("accepted, audited", tumors, answered, malignant, chance=chance)
 
 # %%
 # Investigated: the top of an old score
@@ -68,11 +73,11 @@ fit_and_compare(tumors, answered, malignant, chance=chance)
 is_eight = (digit == 8).astype(int)
 ink = images[:, [27, 28, 35, 36]].sum(axis=1) + rng.normal(size=len(images))
 few = np.where(ink > np.quantile(ink, 0.75), is_eight, -1)
-fit_and_compare(images, few, is_eight)
+fit_and_compare("investigated", images, few, is_eight)
 
 # %%
 answered, chance = audit(images, few, is_eight)
-fit_and_compare(images, answered, is_eight, chance=chance)
+fit_and_compare("investigated, audited", images, answered, is_eight, chance=chance)
 
 # %%
 # Class by class
@@ -83,14 +88,14 @@ is_three = (digit == 3).astype(int)
 few = np.full(len(digit), -1)
 for code in (0, 1):
     few[rng.permutation(np.flatnonzero(is_three == code))[:60]] = code
-model = fit_and_compare(images, few, is_three)
+model = fit_and_compare("class by class", images, few, is_three)
 hidden = few == -1
 believed = model.positive_proba(images[hidden]).mean()
 print(f"mean probability of a three: {believed:.2f}, in truth {is_three[hidden].mean():.2f}")
 
 # %%
 # With the share stated, probabilities, precision and cost are those of the table.
-model = fit_and_compare(images, few, is_three, prior=0.07)
+model = fit_and_compare("class by class, share stated", images, few, is_three, prior=0.07)
 believed = model.positive_proba(images[hidden]).mean()
 print(f"mean probability of a three: {believed:.2f}, in truth {is_three[hidden].mean():.2f}")
 
@@ -100,7 +105,7 @@ print(f"mean probability of a three: {believed:.2f}, in truth {is_three[hidden].
 # Only malignant tumors are on file, mostly large ones. How many of the others are malignant, nobody can know.
 large = tumors["mean radius"].rank(pct=True)
 few = np.where((malignant == 1) & (rng.random(len(tumors)) < 0.8 * large**2), 1, -1)
-model = fit_and_compare(tumors, few, malignant)
+model = fit_and_compare("positives only", tumors, few, malignant)
 hidden = few == -1
 low, high = model.prior_interval_
 print(f"share of malignant ones: {model.prior_:.2f} ({low:.2f} to {high:.2f}); in truth {malignant[hidden].mean():.2f}")
@@ -108,6 +113,23 @@ print(f"share of malignant ones: {model.prior_:.2f} ({low:.2f} to {high:.2f}); i
 # %%
 # Fifty answers show it.
 answered, chance = audit(tumors, few, malignant)
-model = fit_and_compare(tumors, answered, malignant, chance=chance)
+model = fit_and_compare("positives only, audited", tumors, answered, malignant, chance=chance)
 hidden = answered == -1
 print(f"share of malignant ones: {model.base_rate_:.2f}; in truth {malignant[hidden].mean():.2f}")
+
+# %%
+# All cases
+# ---------
+# A line is what fewlabel says about the AUC, the dot is the truth.
+figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
+names, lows, highs, truths = zip(*reversed(cases))
+for place, (low, high, truth) in enumerate(zip(lows, highs, truths)):
+    axis.plot([low, high], [place, place], color="tab:blue", linewidth=3, alpha=0.6)
+    axis.plot(truth, place, "o", color="tab:orange")
+axis.set_yticks(range(len(cases)), names)
+axis.set(xlabel="AUC of the unlabeled rows")
+plt.show()
+
+# %%
+# Conclusion: read what is said about the labels before the number. If somebody chose the rows and the reason is not in
+# the table, have 50 rows audited before you act on the AUC.

@@ -9,6 +9,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const title = link.closest(".sphx-glr-thumbcontainer").querySelector(".sphx-glr-thumbnail-title");
     if (title) link.setAttribute("aria-label", title.textContent);
   }
+  // Lists of references have roles that belong to no list.
+  for (const box of document.querySelectorAll('.citation-list[role="list"], .citation[role]')) box.removeAttribute("role");
   // Both sidebars are asides: each needs a name of its own.
   document.querySelector(".sidebar-drawer")?.setAttribute("aria-label", "Site");
   document.querySelector(".toc-drawer")?.setAttribute("aria-label", "On this page");

@@ -338,7 +338,7 @@ class RankingClassifier(LabeledClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_ranking(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model for its ranking: in a third of the time, but with too extreme probabilities.
+        """Fit the model for its ranking alone: in a third of the time, but probabilities are too extreme.
 
         A `prior` is used without checking whether the data support it.
 

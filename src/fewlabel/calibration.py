@@ -338,7 +338,7 @@ def calibrate_pu(scores, positive, prior, weight=None, *, at_prior=True):
 
 
 def balanced_threshold(scores, positive, weight):
-    """Cut with the best balanced accuracy, mid-way between the two neighboring scores.
+    """Threshold with the best balanced accuracy, halfway between the two neighboring scores.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def balanced_threshold(scores, positive, weight):
 
 
 def prior_threshold(scores, weight, prior):
-    """Cut above which the share of the rows is nearest to the prior, mid-way between two neighboring scores.
+    """Threshold above which the share of the rows is nearest to the prior, halfway between two neighboring scores.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ _MANY = "with more than two classes only labels of the new rows tell how good th
 
 @dataclass(frozen=True)
 class Monitoring:
-    """What is known of new rows.
+    """What is known about new rows: expected and measured figures, and how their columns differ.
 
     Attributes
     ----------

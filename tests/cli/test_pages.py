@@ -19,8 +19,6 @@ LEFT_OUT = {
     "fewlabel label": "a server, see test_label.py",
     "fewlabel demo": "the default portfolio, see test_demo.py",
     "$BANK": "a PostgreSQL server",
-    "--engine dask": "Dask, see test_fit_dask.py",
-    "data/*.parquet": "the files of the line before",
 }
 ANSWERS = {"tumors.csv": ["malignant", "benign"], "rows.csv": ["bad", "good"], "claims.csv": ["yes", "no"]}
 
@@ -64,6 +62,11 @@ def tables(tmp_path_factory):
     claims.loc[claims.index % 2 == 0, "fraud"] = None  # half of the frauds are known
     claims.to_csv(folder / "claims.csv", index=False)
 
+    (folder / "data").mkdir()
+    both = make_rows(rng, 300).rename(columns={"outcome": "fraud"})
+    both["fraud"] = both["fraud"].where(both.index % 4 == 0)
+    both.to_parquet(folder / "data" / "1.parquet")
+
     data = load_breast_cancer(as_frame=True)
     tumors = data.data.iloc[:, :6].round(4)
     diagnosis = pd.Series(np.where(data.target == 1, "benign", "malignant"))
@@ -97,6 +100,8 @@ def test_the_commands_of_a_page_run(page, tables, tmp_path, monkeypatch):
         command = shlex.split(line, comments=True)[1:]
         if "model.onnx" in command:
             pytest.importorskip("onnx", reason="onnx is not installed: pip install 'fewlabel[onnx]'")
+        if "dask" in command:
+            pytest.importorskip("dask", reason="Dask is not installed: pip install 'fewlabel[dask]'")
         if command[0] == "fit" and not {"--method", "--from"} & set(command):
             command += ["--method", "logistic-regression"]
         assert run(command) == 0, line

@@ -118,8 +118,8 @@ def tables():
     auc, paired = (found[found.part == part] for part in ("auc", "paired"))
     many, few = auc[auc["first"] >= 10].share, auc[auc["first"] < 10].share
     of_auc = [
-        f"{_extent(auc)}. With at least 10 rows of each class, {_percent(many.min())} to {_percent(many.max())} of",
-        f"the 95% intervals contain the AUC; with 5, at least {_percent(few.min())}. Lowest and highest share over",
+        f"{_extent(auc)}. With ten rows of each class or more, {_percent(many.min())} to {_percent(many.max())} of",
+        f"the intervals contain the AUC. With five, at least {_percent(few.min())} do. Lowest and highest share over",
         f"{auc.kind.nunique()} distributions:",
         *_grid(auc, lambda shares: f"{_percent(shares.min())} to {_percent(shares.max())}"),
     ]
@@ -133,8 +133,8 @@ def tables():
 
 
 def _extent(found):
-    draws = f"{found.draws.min():,} to {found.draws.max():,} draws"
-    return f"{len(found)} settings of {draws}, with extra draws where coverage was close"
+    draws = f"{found.draws.min():,} to {found.draws.max():,} draws of each setting"
+    return f"{draws}, with extra ones where coverage was close"
 
 
 def _percent(share):

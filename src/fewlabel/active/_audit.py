@@ -13,7 +13,7 @@ _LEAST_PROBABILITY = 0.002
 
 
 class AuditQuery(QueryStrategy):
-    r"""Draw unlabeled rows with known probability, so that few answers say how good a ranking of the others is.
+    r"""Draw unlabeled rows with known probability, so that a few answers show how good a ranking of the others is.
 
     Answers to rows that somebody chose say little about the rows that nobody did. Rows of an audit are drawn by the
     computer, with a probability :math:`\pi_i` that is stored beside the answer. Weighted by :math:`1 / \pi_i`, the

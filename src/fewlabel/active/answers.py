@@ -51,7 +51,7 @@ class Votes(NamedTuple):
     codes: np.ndarray
 
     def note(self, accuracy: np.ndarray, agreement: float, kappa: float) -> str:
-        """How far the people agree, and who is how often right."""
+        """How far people agree, and how often each of them is right."""
         n_several = int(((self.codes >= 0).sum(axis=1) > 1).sum())
         people = [f"{short(name, 20)} {share:.0%}" for name, share in zip(self.labelers, accuracy)]
         return (

@@ -1,4 +1,4 @@
-"""From a ranking to decisions: where to threshold, and what the decisions yield.
+"""From a ranking to decisions: where to put the threshold, and what the decisions yield.
 
 The evidence are scores of labeled rows by models that were not fitted to them, such as `out_of_fold_` of
 :class:`fewlabel.AutoClassifier`. Rows above the threshold are *flagged*: reviewed, refused, treated as positive.
