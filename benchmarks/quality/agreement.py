@@ -187,7 +187,7 @@ class Chart:
         )
         self.curves = [self._values(path) for path in re.findall(r'<path class="curve c\d" d="M([^"VZ]+)"', svg)]
         self.dots = self._values("L".join(" ".join(dot) for dot in re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', svg)))
-        line = re.search(r'<path class="threshold" d="M([\d.]+ [\d.]+)V', svg)
+        line = re.search(r'<path class="(?:threshold|here)" d="M([\d.]+ [\d.]+)V', svg)
         self.threshold = None if line is None else self._values(line[1])[0, 0]
 
     def _values(self, points):
@@ -209,46 +209,52 @@ def misdrawn(found, html):
     """Charts that do not show the numbers of metrics.json and of the slider."""
     charts = charts_of(html)
     wrong = [f"the ticks of {name} are not even" for name, chart in charts.items() if not chart.is_even]
-
-    def compare(name, drawn, values):
-        values = np.array(values, dtype=float)
-        room = PIXEL * np.maximum(np.ptp(values, axis=0), 0.1)
-        if len(drawn) != len(values) or not (np.abs(drawn - values) <= room).all():
-            wrong.append(f"{name} does not go through its points")
-
     learned = found["learning_curve"]
     if "learning-curve" in charts and learned:
-        points = [*zip(learned["labels"], learned["scores"])]
-        # The last dot says where one is.
-        compare("learning curve", charts["learning-curve"].dots, [*points, points[-1]])
+        chart = charts["learning-curve"]
+        wrong += _apart("learning curve", chart.dots, [*zip(learned["labels"], learned["scores"])])
+        if round(chart.threshold / found["data"]["labeled"], 2) != 1:
+            wrong.append(f"you are at {chart.threshold:.0f} of {found['data']['labeled']} labels")
     if "calibration" in charts:
         bins = [(one["probability"], one["share"]) for one in found["calibration"]]
-        compare("calibration", charts["calibration"].dots, bins)
+        wrong += _apart("calibration", charts["calibration"].dots, bins)
+    if found["decisions"] is not None and "roc" in charts:
+        wrong += _misdrawn_decisions(found, html, charts)
+    return wrong
+
+
+def _apart(name, drawn, values):
+    """A text if points are not drawn at their values."""
+    values = np.array(values, dtype=float)
+    room = PIXEL * np.maximum(np.ptp(values, axis=0), 0.1)
+    if len(drawn) == len(values) and (np.abs(drawn - values) <= room).all():
+        return []
+    return [f"{name} does not go through its points"]
+
+
+def _misdrawn_decisions(found, html, charts):
     decisions = found["decisions"]
-    if decisions is None or "roc" not in charts:
-        return wrong
     slider = json.loads(re.search(r'id="threshold-data">(.*?)</script>', html, flags=re.DOTALL)[1])
-    value = {name: np.array([point[name][0] for point in slider]) for name in ("share", "recall", "precision")}
     shown = {"decision-1": "recall", "decision-2": "precision"}
     if decisions["costs"] is not None:
-        value["cost"] = np.array([point["cost"][0] for point in slider])
         shown["decision-3"] = "cost"
+    value = {name: np.array([point[name][0] for point in slider]) for name in ("share", *shown.values())}
+    wrong = []
     for name, figure in shown.items():
-        compare(f"{figure} by share", charts[name].curves[0], np.column_stack([value["share"], value[figure]]))
+        points = np.column_stack([value["share"], value[figure]])
+        wrong += _apart(f"{figure} by share", charts[name].curves[0], points)
         if abs(charts[name].threshold - decisions["flagged"] / decisions["rows"]) > PIXEL:
             wrong.append(f"the line of {name} is at {charts[name].threshold:.3f} of the rows")
-    compare(
-        "precision by recall",
-        charts["precision-recall"].curves[0],
-        np.column_stack([value["recall"], value["precision"]]),
-    )
+    points = np.column_stack([value["recall"], value["precision"]])
+    wrong += _apart("precision by recall", charts["precision-recall"].curves[0], points)
     false = value["share"] * (1 - value["precision"]) / (1 - decisions["prior"]["value"])
     roc = charts["roc"].curves[0]
-    compare("ROC curve", roc, [(0.0, 0.0), *zip(false, value["recall"])])
+    wrong += _apart("ROC curve", roc, [(0.0, 0.0), *zip(false, value["recall"])])
+    auc = decisions["auc"]["value"]
     area = np.trapezoid(roc[:, 1], roc[:, 0])
-    if abs(area - decisions["auc"]["value"]) > AREA:
-        wrong.append(f"the area under the ROC curve is {area:.3f}, and {decisions['auc']['value']:.3f} in the text")
-    caption = f"The area under the ROC curve is {decisions['auc']['value']:.3f}"
+    if abs(area - auc) > AREA:
+        wrong.append(f"the area under the ROC curve is {area:.3f}, and {auc:.3f} in the text")
+    caption = f"The area under the ROC curve is {auc:.3f}"
     headline = found["headline"]["score"]
     if found["score_name"] == "AUC" and headline is not None:
         caption = rf"{caption} \(\S+ to \S+\); the headline, {headline:.3f}, "

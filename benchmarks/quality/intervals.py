@@ -31,14 +31,17 @@ STRUCTURED = (
     *("pima", "vehicle0", "ring", "twonorm", "default-credit-card", "surgical-deepnet", "unsw-nb15-test"),
     *("cod-rna-59k", "waveform", "pendigits"),
 )
-OF_CLASSES = ("wine", "iris", "dermatology", "vowel", "svmguide4", "glass", "autos", "car", "anneal", "waveform")
+OF_CLASSES = (
+    *("wine", "iris", "dermatology", "vowel", "svmguide4", "glass", "autos", "car", "anneal", "waveform"),
+    *("pendigits", "optdigits", "dna", "letter"),
+)
 # Members of several families that are quick enough for hundreds of fits.
 MEMBERS = ("logistic regression", "linear discriminant", "RBF-SVM", "extra trees + components")
 KEYS = ("part", "table", "draw")
 COLUMNS = ("labels", "figure", "value", "low", "high", "truth")
 MOST_UNLABELED, MOST_TESTED = 300, 3000
 LEAST = 3  # labels of each class
-LEAST_OF_CLASS = 20  # tested rows that a recall is based on
+LEAST_OF_CLASS = 100  # tested rows that a recall is based on: with fewer it is not known well enough itself
 NOISE = 0.1  # standard deviations between the rows of a group
 
 

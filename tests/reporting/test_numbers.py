@@ -102,5 +102,7 @@ def test_a_chart_that_shows_other_numbers_is_found(summary):
     first = re.compile(r'(?<=<path class="curve c0" d="M)[\d.]+').search(page, gain)
     moved = f"{page[: first.start()]}{float(first[0]) + 20:g}{page[first.end() :]}"
     assert misdrawn(found, moved) == ["recall by share does not go through its points"]
+    fewer = {**found["data"], "labeled": round(0.8 * found["data"]["labeled"])}
+    assert "you are at" in misdrawn({**found, "data": fewer}, page)[0]
     other = {**found["decisions"], "auc": {"value": 0.4, "low": 0.3, "high": 0.5}}
     assert len(misdrawn({**found, "decisions": other}, page)) == 2  # the area, and the caption

@@ -217,12 +217,13 @@ def learning_panel(curve: PlainDict) -> Panel:
     highest = max(values)
     # Room for the text below the last point, also if all scores are the same.
     room = 0.12 * max(highest - lowest, 0.02)
-    last = max(logs[0] + 0.1, *logs, *ahead)
+    here = math.log10(max(curve["here"], 1))
+    last = max(logs[0] + 0.1, *logs, *ahead, here)
     x = (logs[0] - 0.04, last + 0.04)
     y = (max(lowest - room, 0.0), min(highest + room, 1.0))
-    titles = ("labeled rows (log scale)", curve["score_name"])
+    titles = ("labels learned from (log scale)", curve["score_name"])
     panel = Panel(x, y, titles, width=420.0, height=240.0)
-    shown = sorted({*labels, *curve["ahead_labels"][-1:]})
+    shown = sorted({*labels, curve["here"], *curve["ahead_labels"][-1:]})
     # Ticks at numbers of labels: round logarithms would say nothing.
     panel.x_ticks = [{"at": panel.x(math.log10(n)), "text": f"{n}"} for n in _apart(shown)]
     if ahead:
@@ -230,8 +231,9 @@ def learning_panel(curve: PlainDict) -> Panel:
     for at, n, score, low, high in zip(logs, labels, scores, lows, highs):
         panel.estimate(at, f"{n} labels", {"value": score, "low": low, "high": high}, thin=True)
     panel.line(logs, scores, "curve c0")
-    panel.dot(logs[-1], scores[-1], "here")
-    return panel.text(logs[-1], lowest - room / 2, "you are here")
+    # Tested models learn from some of the labels, so the last point is not where all of them lead.
+    panel.whisker(here, *y, "here")
+    return panel.text(here - 0.01, lowest - room / 2, "you are here")
 
 
 def _apart(numbers: Sequence[int]) -> list[int]:

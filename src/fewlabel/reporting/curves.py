@@ -146,7 +146,9 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
 def _shrunken(n_right: float | np.number, n_rows: float | np.number, share: float) -> Estimate:
     """A share of later rows: ten right ones of ten do not show that all are (the mean with Jeffreys' prior)."""
     estimate = share_estimate(share * n_right, share * n_rows)
-    return estimate._replace(value=float((n_right + 0.5) / (n_rows + 1)))
+    # With all labels, as few as this share of the mistakes may be left.
+    high = 1 - (1 - estimate.high) * share
+    return Estimate(float((n_right + 0.5) / (n_rows + 1)), estimate.low, high)
 
 
 def _mean_recall(counts: np.ndarray, share: float) -> Estimate:
@@ -204,6 +206,7 @@ def learning(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) 
     scores_ahead = [float(1 - curve.error * (v / n) ** -curve.slope) for v in ahead]
     return {
         "labels": curve.labels,
+        "here": n,
         "scores": np.clip(curve.scores, 0, 1).tolist(),
         "low": curve.low,
         "high": curve.high,
