@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from benchmarks.harness import SUITES, get_suite
-from benchmarks.quality import audit, monitor, representations
+from benchmarks.quality import audit, doubly_robust, monitor, representations
 from benchmarks.quality.estimates import learn
 from fewlabel.auto.intervals import BELIEFS
 from fewlabel.auto.weights import auc, average_precision
@@ -329,6 +329,21 @@ def test_audits():
     for start, cells in expected.items():
         assert row_of_page("docs/audit.md", start) == cells
     assert not missing("docs/audit.md", [f"{audit.equal_widths(told.assign(width=width))['mean']:.2f}"])
+
+
+def test_doubly_robust():
+    runs = pd.read_csv(QUALITY / "doubly_robust.csv")
+    errors, told = doubly_robust.summary(runs)
+    starts = ["labels taken", "weights |", "curve of", "as fewlabel does |"]
+    starts += [f"doubly robust, probabilities of {model}" for model in ("the curve", "a forest")]
+    for start, (_, by_labels) in zip(starts, errors.items()):
+        assert row_of_page("docs/chosen.md", start) == [short(error) for error in by_labels]
+    page = " ".join(read("docs/chosen.md").split())
+    for labels, n_runs in runs["labels"].value_counts().items():
+        assert f"{n_runs} runs, {labels:,} labels" in page
+    said = f"fewlabel's error was {short(told['error where told'])}, elsewhere {short(told['error elsewhere'])}, and"
+    assert f"In {told['runs']} runs" in page
+    assert f"{said} {told['in the right direction']:.0%} of these" in page
 
 
 def test_monitor():
