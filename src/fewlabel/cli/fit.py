@@ -10,12 +10,10 @@ import typer
 from fewlabel.cli.options import (
     AsJson,
     CostOptions,
-    Groups,
     OutFolder,
     Quiet,
     Seed,
     Tables,
-    Time,
     require_choice,
     unfold,
 )
@@ -92,8 +90,22 @@ class FitOptions:
         ),
     ] = "auto"
     out: OutFolder = Path(".")
-    groups: Groups = None
-    time: Time = None
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            metavar="COLUMN",
+            help="The patient, customer or device of each row: scores are then for new ones. Not a feature.",
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="COLUMN",
+            help="When each row was recorded: scores are then for rows later than those learned from. Not a feature.",
+        ),
+    ] = None
     weights: Annotated[
         str | None,
         typer.Option(

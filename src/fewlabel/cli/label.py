@@ -74,7 +74,7 @@ def label(
     say_notes(rows.notes, quiet)
     if column is not None:
         say_notes([column.describe(), *column.notes], quiet)
-    task = _task(rows.source.name, rows, reading, column, classes or [])._replace(
+    task = _task(rows, reading, column, classes or [])._replace(
         random_share=random_share,
         audit=audit,
         labeler=_one_line(labeler, "--as") if labeler else "",
@@ -129,13 +129,7 @@ def _one_line(name: str, option: str) -> str:
     return name
 
 
-def _task(
-    title: str,
-    rows: TableRows,
-    reading: Reading,
-    column: "LabelColumn | None",
-    more: list[str],
-) -> "Task":
+def _task(rows: TableRows, reading: Reading, column: "LabelColumn | None", more: list[str]) -> "Task":
     import numpy as np
 
     from fewlabel.label_app import Task
@@ -161,7 +155,7 @@ def _task(
         position = np.array([names.index(str(name)) for name in known])
         codes = np.where(column.labels.codes < 0, -1, position[column.labels.codes])
     return Task(
-        title=title,
+        title=rows.source.name,
         table=rows.table,
         keys=rows.keys,
         target=reading.target,

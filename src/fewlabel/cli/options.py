@@ -47,56 +47,6 @@ Tables = Annotated[
         "workbook; - for standard input; or a database, such as sqlite:///bank.db or postgresql://user@host/bank.",
     ),
 ]
-Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column, mostly empty.")]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        "--positive",
-        "-p",
-        metavar="VALUE",
-        help="The class to find. By default the one whose name says so (yes, 1, bad, fraud, ...), or the rarer of two.",
-    ),
-]
-Drop = Annotated[
-    list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Ignore this column; can be repeated.")
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(
-        "--groups",
-        metavar="COLUMN",
-        help="The patient, customer or device of each row: scores are then for new ones. Not a feature.",
-    ),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(
-        "--time",
-        metavar="COLUMN",
-        help="When each row was recorded: scores are then for rows later than those learned from. Not a feature.",
-    ),
-]
-Unlabeled = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--unlabeled",
-        metavar="VALUE",
-        help="A label that marks unlabeled rows, as empty cells do; can be repeated. All others are then classes; '' "
-        "for none.",
-    ),
-]
-NegativesUnknown = Annotated[
-    bool,
-    typer.Option(
-        "--negatives-unknown", help="Only the positive class is certain: rows of other classes count as unlabeled."
-    ),
-]
-MergeSpellings = Annotated[
-    bool | None,
-    typer.Option(
-        "--merge-spellings/--keep-spellings", help="Whether labels such as 'Yes' and 'yes ' are one class or several."
-    ),
-]
 AnswerFiles = Annotated[
     list[Path] | None,
     typer.Option(
@@ -105,22 +55,6 @@ AnswerFiles = Annotated[
         dir_okay=False,
         metavar="FILE",
         help="Answers: the columns row and label, as `fewlabel next` and `fewlabel label` write them; can be repeated.",
-    ),
-]
-LabelTime = Annotated[
-    str | None,
-    typer.Option(
-        "--label-time",
-        metavar="COLUMN",
-        help="When the wait for the label of each row began, for --mature-after. Not a feature.",
-    ),
-]
-MatureAfter = Annotated[
-    str | None,
-    typer.Option(
-        "--mature-after",
-        metavar="DURATION",
-        help="How long a label takes to arrive, such as 90d, 12w or 36h: younger rows count as unlabeled.",
     ),
 ]
 DayFirst = Annotated[

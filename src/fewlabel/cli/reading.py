@@ -6,20 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
 
 from fewlabel.cli.options import (
     AnswerFiles,
     DayFirst,
-    Drop,
-    LabelTime,
-    MatureAfter,
-    MergeSpellings,
-    NegativesUnknown,
     Place,
-    Positive,
-    Target,
-    Unlabeled,
     command_words,
 )
 from fewlabel.cli.paths import check_columns, require_column
@@ -40,16 +34,59 @@ if TYPE_CHECKING:
 class Reading:
     """The options on how to read a table: which columns to use, and how to read the labels and the file."""
 
-    target: Target
+    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column, mostly empty.")]
     place: Place = field(default_factory=Place)
-    positive: Positive = None
-    unlabeled: Unlabeled = None
-    negatives_unknown: NegativesUnknown = False
-    merge_spellings: MergeSpellings = None
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive",
+            "-p",
+            metavar="VALUE",
+            help="The class to find. By default the one whose name says so (yes, 1, bad, fraud, ...), or the rarer of two.",
+        ),
+    ] = None
+    unlabeled: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unlabeled",
+            metavar="VALUE",
+            help="A label that marks unlabeled rows, as empty cells do; can be repeated. All others are then classes; '' "
+            "for none.",
+        ),
+    ] = None
+    negatives_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--negatives-unknown", help="Only the positive class is certain: rows of other classes count as unlabeled."
+        ),
+    ] = False
+    merge_spellings: Annotated[
+        bool | None,
+        typer.Option(
+            "--merge-spellings/--keep-spellings",
+            help="Whether labels such as 'Yes' and 'yes ' are one class or several.",
+        ),
+    ] = None
     answers: AnswerFiles = None
-    label_time: LabelTime = None
-    mature_after: MatureAfter = None
-    drop: Drop = None
+    label_time: Annotated[
+        str | None,
+        typer.Option(
+            "--label-time",
+            metavar="COLUMN",
+            help="When the wait for the label of each row began, for --mature-after. Not a feature.",
+        ),
+    ] = None
+    mature_after: Annotated[
+        str | None,
+        typer.Option(
+            "--mature-after",
+            metavar="DURATION",
+            help="How long a label takes to arrive, such as 90d, 12w or 36h: younger rows count as unlabeled.",
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Ignore this column; can be repeated.")
+    ] = None
     day_first: DayFirst = None
 
     # Here rather than in callbacks of Typer, which see one option at a time.

@@ -1,10 +1,13 @@
 """The result of `fewlabel predict`: scored chunks wait until all rows are ranked, then they are written."""
 
+import pickle
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +15,7 @@ import pyarrow.compute as pc
 
 from fewlabel.arrow import as_numpy, from_numpy, from_texts
 from fewlabel.cli.paths import TEXT_SEPARATORS
+from fewlabel.files import atomic_write
 from fewlabel.text import without_formula
 
 _CAREFUL = r'^[\s=@+\-]|["\n\r]'  # texts that may be a formula or need quotes; fixed one by one
@@ -29,12 +33,12 @@ class Results:
     """
 
     def __init__(self, threshold: float | None) -> None:
-        self.n_rows = self.n_flagged = 0
-        self._threshold, self._scores = threshold, [np.empty(0)]
+        self.n_rows = 0
+        self.n_flagged = 0
+        self._threshold = threshold
+        self._scores = [np.empty(0)]
 
     def __enter__(self) -> "Results":
-        import tempfile
-
         self._file = tempfile.TemporaryFile()
         return self
 
@@ -43,20 +47,16 @@ class Results:
 
     def add(self, chunk: pa.Table) -> None:
         """Keep a chunk until all are there."""
-        import pickle
-
         pickle.dump(chunk, self._file)
         self.n_rows += len(chunk)
         if "score" in chunk.column_names:
             scores = as_numpy(chunk["score"].combine_chunks())
             self._scores.append(scores)
-            self.n_flagged += 0 if self._threshold is None else int((scores > self._threshold).sum())
+            if self._threshold is not None:
+                self.n_flagged += int((scores > self._threshold).sum())
 
     def ranked(self) -> Iterator[Callable[[], pa.Table]]:
         """Readers of the chunks; with two classes each row has its rank, and equal scores have the same rank."""
-        import functools
-        import pickle
-
         self._file.seek(0)
         ascending = np.concatenate(self._scores)
         self._scores = []
@@ -65,7 +65,7 @@ class Results:
         while n_left:
             chunk = pickle.load(self._file)  # written above
             n_left -= len(chunk)
-            yield functools.partial(_with_ranks, chunk, ascending)
+            yield partial(_with_ranks, chunk, ascending)
 
 
 def _with_ranks(chunk: pa.Table, ascending: np.ndarray) -> pa.Table:
@@ -92,31 +92,31 @@ def result_writer(out: Path | None) -> Iterator[tuple[Callable[[pa.Table], Any],
 
     The file appears under its name once it is complete.
     """
-    from fewlabel.files import atomic_write
-
     if out is None:
-        first = True
-
-        def write(text: tuple[bytes, bytes]) -> None:
-            nonlocal first
-            sys.stdout.write(((text[0] if first else b"") + text[1]).decode())
-            first = False
-
-        yield (lambda chunk: as_text(chunk, ",")), write
+        yield partial(as_text, separator=","), _text_writer(lambda text: sys.stdout.write(text.decode()))
         return
     with atomic_write(out) as file:
-        if out.suffix.lower() in TEXT_SEPARATORS:
-            separator = TEXT_SEPARATORS[out.suffix.lower()]
-            yield (lambda chunk: as_text(chunk, separator)), lambda text: _append(file, *text)
+        separator = TEXT_SEPARATORS.get(out.suffix.lower())
+        if separator is not None:
+            yield partial(as_text, separator=separator), _text_writer(file.write)
         else:
             with _parquet_writer(file) as write_table:
                 yield plain_texts, write_table
 
 
-def _append(file: IO[bytes], header: bytes, rows: bytes) -> None:
-    if file.tell() == 0:
-        file.write(header)
-    file.write(rows)
+def _text_writer(write: Callable[[bytes], Any]) -> Callable[[tuple[bytes, bytes]], None]:
+    """Write header and rows of the first chunk, and the rows of the others."""
+    is_first = True
+
+    def write_chunk(text: tuple[bytes, bytes]) -> None:
+        nonlocal is_first
+        header, rows = text
+        if is_first:
+            write(header)
+        write(rows)
+        is_first = False
+
+    return write_chunk
 
 
 @contextmanager

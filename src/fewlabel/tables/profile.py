@@ -3,7 +3,7 @@
 import datetime
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -357,77 +357,73 @@ class _Tally:
             "examples": list(self.examples),
         }
 
-    def findings(self, name: str) -> list[Finding]:
+    def findings(self, name: str) -> Iterator[Finding]:
         """Findings of this column, each with its sentence."""
-        if self.rows == 0:
-            return []
-        new = self.result()
-        scale = self._scale(name, new)
-        found = [self._unparseable(name, new), self._missing(name, new), self._unseen(name, new), scale]
-        found.append(self._far(name, new))
-        # Another scale is another distribution, too: one of them is enough.
-        if scale is None:
-            found.append(self._distribution(name))
-        return [finding for finding in found if finding is not None]
+        if self.rows > 0:
+            new = self.result()
+            yield from self._odd_cells(name, new)
+            yield from self._odd_values(name, new)
 
-    def _unparseable(self, name: str, new: Figures) -> Finding | None:
+    def _odd_cells(self, name: str, new: Figures) -> Iterator[Finding]:
+        """Cells that cannot be read, gaps, and categories that the fit did not see."""
+        column = self.column
+        n_fit = column["rows"]
         share = new["unparseable"]
-        before = self.column["unparseable"]
-        if share == 0 or not _exceeds(share, before, self.rows):
-            return None
-        kind = _PLURALS[self.column["kind"]]
-        notation = self.column["notation"]
-        written = f" written like {notation}" if notation else ""
-        text = f"{_percent(share)} of the values are not {kind}{written}, such as {self._examples()}"
-        text += f" ({_percent(before)} at fit); they count as missing"
-        return Finding(name, "unparseable", share, before, text)
-
-    def _missing(self, name: str, new: Figures) -> Finding | None:
+        before = column["unparseable"]
+        if share > 0 and _exceeds(share, before, self.rows):
+            kind = _PLURALS[column["kind"]]
+            notation = column["notation"]
+            written = f" written like {notation}" if notation else ""
+            text = f"{_percent(share)} of the values are not {kind}{written}, such as {self._examples()}"
+            text += f" ({_percent(before)} at fit); they count as missing"
+            yield Finding(name, "unparseable", share, before, text)
         share = new["missing"]
-        before = self.column["missing"]
-        change = abs(share - before)
-        if self.rows < _GAP_ROWS or change <= _GAP_CHANGE:
-            return None
-        n_fit = self.column["rows"]
+        before = column["missing"]
         pooled = (share * self.rows + before * n_fit) / (self.rows + n_fit)
         error = math.sqrt(pooled * (1 - pooled) * (1 / self.rows + 1 / n_fit))
-        if change <= _Z * error:
-            return None
-        text = f"{_percent(share)} of the values are missing ({_percent(before)} at fit)"
-        return Finding(name, "missing", share, before, text)
-
-    def _unseen(self, name: str, new: Figures) -> Finding | None:
-        if "categories" not in self.column:
-            return None
+        if self.rows >= _GAP_ROWS and abs(share - before) > max(_GAP_CHANGE, _Z * error):
+            text = f"{_percent(share)} of the values are missing ({_percent(before)} at fit)"
+            yield Finding(name, "missing", share, before, text)
+        if "categories" not in column:
+            return
         share = new["shares"][-1]
-        n_fit = self.column["rows"]
-        before = self.column["singletons"] / n_fit  # Good and Turing's estimate of what fit did not see
-        if share == 0 or not _exceeds(share, max(before, 1 / n_fit), int(self.counts.sum())):
-            return None
-        text = f"{_percent(share)} of the values are categories that were not seen at fit, such as {self._examples()}"
-        return Finding(name, "unseen categories", share, before, text)
+        before = column["singletons"] / n_fit  # Good and Turing's estimate of what fit did not see
+        if share > 0 and _exceeds(share, max(before, 1 / n_fit), int(self.counts.sum())):
+            unseen = f"{_percent(share)} of the values are categories that were not seen at fit"
+            yield Finding(name, "unseen categories", share, before, f"{unseen}, such as {self._examples()}")
 
-    def _scale(self, name: str, new: Figures) -> Finding | None:
-        spread = self.column["std_log2"]
+    def _odd_values(self, name: str, new: Figures) -> Iterator[Finding]:
+        """Numbers of another scale, dates out of range, another distribution."""
+        column = self.column
+        kind = column["kind"]
+        spread = column["std_log2"]
         n_sizes = self.logs[0]
-        if self.column["kind"] != NUMBER or not n_sizes or not spread:
-            return None
-        change = new["mean_log2"] - self.column["mean_log2"]
-        if abs(change) <= max(_SCALE, _Z * spread / math.sqrt(n_sizes)):
-            return None
-        factor = float(f"{2 ** abs(change):.2g}")
-        direction = "larger" if change > 0 else "smaller"
-        text = f"the values are about {factor:,.0f} times {direction} than at fit"
-        return Finding(name, "scale", 2**change, 1.0, text)
-
-    def _far(self, name: str, new: Figures) -> Finding | None:
+        change = 0.0
+        if kind == NUMBER and n_sizes and spread:
+            change = new["mean_log2"] - column["mean_log2"]
+        is_rescaled = abs(change) > max(_SCALE, _Z * spread / math.sqrt(max(n_sizes, 1)))
+        if is_rescaled:
+            factor = float(f"{2 ** abs(change):.2g}")
+            direction = "larger" if change > 0 else "smaller"
+            text = f"the values are about {factor:,.0f} times {direction} than at fit"
+            yield Finding(name, "scale", 2**change, 1.0, text)
         share = new["far"]
-        if self.column["kind"] != DATE or share <= _FAR_DATES:
-            return None
-        low = _day(self.column["low"])
-        high = _day(self.column["high"])
-        text = f"{_percent(share)} of the dates are far outside {low} to {high}"
-        return Finding(name, "date range", share, 0.0, text)
+        if kind == DATE and share > _FAR_DATES:
+            low = _day(column["low"])
+            high = _day(column["high"])
+            text = f"{_percent(share)} of the dates are far outside {low} to {high}"
+            yield Finding(name, "date range", share, 0.0, text)
+        counts = self._comparable()
+        # Another scale is another distribution, too: one of them is enough. New rows are later: no fault of dates.
+        if is_rescaled or kind == DATE or counts is None:
+            return
+        at_fit, now = counts
+        index = _stability_index(at_fit, now)
+        by_chance = _chi_square_limit(len(now) - 1) * (1 / at_fit.sum() + 1 / now.sum())
+        if index > max(_LARGE_PSI, by_chance):
+            what = "lengths of the texts" if kind == TEXT and "cuts" in column else "values"
+            text = f"the {what} are distributed differently: population stability index {index:.2f} (0.25 is large)"
+            yield Finding(name, "distribution", index, 0.0, text)
 
     def _comparable(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Numbers of values by bin, at fit and now; None if there are too few to compare."""
@@ -445,20 +441,6 @@ class _Tally:
         """Population stability index."""
         counts = self._comparable()
         return None if counts is None else _stability_index(*counts)
-
-    def _distribution(self, name: str) -> Finding | None:
-        kind = self.column["kind"]
-        counts = self._comparable()
-        if kind == DATE or counts is None:  # new rows are later: no fault
-            return None
-        what = "lengths of the texts" if kind == TEXT and "cuts" in self.column else "values"
-        at_fit, now = counts
-        index = _stability_index(at_fit, now)
-        by_chance = _chi_square_limit(len(now) - 1) * (1 / at_fit.sum() + 1 / now.sum())
-        if index <= max(_LARGE_PSI, by_chance):
-            return None
-        text = f"the {what} are distributed differently: population stability index {index:.2f} (0.25 is large)"
-        return Finding(name, "distribution", index, 0.0, text)
 
     def _examples(self) -> str:
         return ", ".join(map(repr, self.examples))
