@@ -42,7 +42,8 @@ class Reading:
             "--positive",
             "-p",
             metavar="VALUE",
-            help="The class to find. By default the one whose name says so (yes, 1, bad, fraud, ...), or the rarer of two.",
+            help="The class to find. By default the one whose name says so (yes, 1, bad, fraud, ...), or the rarer of "
+            "two.",
         ),
     ] = None
     unlabeled: Annotated[
@@ -50,8 +51,8 @@ class Reading:
         typer.Option(
             "--unlabeled",
             metavar="VALUE",
-            help="A label that marks unlabeled rows, as empty cells do; can be repeated. All others are then classes; '' "
-            "for none.",
+            help="A label that marks unlabeled rows, as empty cells do; can be repeated. All others are then classes; "
+            "'' for none.",
         ),
     ] = None
     negatives_unknown: Annotated[
