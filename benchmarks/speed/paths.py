@@ -43,7 +43,7 @@ def scale(n_rows, n_columns=20, n_classes=2):
     fewlabel.PathNeighborsClassifier().fit(X[labeled], y[labeled])
     graph = timed(lambda: NearestNeighbors(n_neighbors=10).fit(X).kneighbors_graph(mode="distance"))[0]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    fit, model = timed(lambda: fewlabel.PathNeighborsClassifier(algorithm="brute").fit(X, y))
+    fit, model = timed(lambda: fewlabel.PathNeighborsClassifier(algorithm="exact").fit(X, y))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     error = np.mean(model.transduction_ != part % n_classes)
     print(f"{n_rows:,} x {n_columns}, seconds (of CPU): graph alone {graph[0]:.1f} ({graph[1]:.1f}), ", end="")

@@ -33,11 +33,10 @@ class RowSearch:
     Parameters
     ----------
     rows : ndarray or csr_array of shape (n_rows, n_columns), float64
-    metric : {"euclidean", "manhattan", "cosine"}
+    metric : {"euclidean", "cosine"}
         For "cosine" the rows have length 1.
-    algorithm : str
-        One of scikit-learn's, which are exact; "approximate"; or "auto": exact up to 60,000 rows or 6 columns. Sparse
-        rows are always searched exactly.
+    algorithm : {"auto", "exact", "approximate"}
+        "auto" is exact up to 60,000 rows or 6 columns. Sparse rows are always searched exactly.
     n_neighbors : int
     n_jobs : int, default=None
     random_state : int, RandomState instance or None, default=None
@@ -49,18 +48,15 @@ class RowSearch:
         self.metric = metric
         self.n_neighbors = n_neighbors
         self.recall = 1.0
-        self._squared = metric != "manhattan"
         self._cells = None
         n_rows, n_columns = rows.shape
         is_large = n_rows > _LARGEST_EXACT and n_columns > _FEW_COLUMNS
         if (algorithm == "approximate" or (algorithm == "auto" and is_large)) and not issparse(rows):
-            self._cells = Cells(rows, n_neighbors, self._squared, n_jobs, check_random_state(random_state))
+            self._cells = Cells(rows, n_neighbors, n_jobs, check_random_state(random_state))
             self.recall = self._cells.recall
             return
-        algorithm = "auto" if algorithm == "approximate" else algorithm
         # The Euclidean distance of rows of length 1 has the order of the cosine distance.
-        base = "manhattan" if metric == "manhattan" else "euclidean"
-        self._index = NearestNeighbors(algorithm=algorithm, metric=base, n_jobs=n_jobs).fit(rows)
+        self._index = NearestNeighbors(n_jobs=n_jobs).fit(rows)
 
     def graph(self):
         """Return the nearest other rows of each row, and their distances."""
@@ -104,17 +100,15 @@ class RowSearch:
             unsure |= lengths[:, -1] >= farthest * (1 - _ROUNDING)
         unsure = np.flatnonzero(unsure)
         if unsure.size:
-            exact = points.nearest(_arrays(new), _arrays(self.rows), unsure, own, k, self._squared)
+            exact = points.nearest(_arrays(new), _arrays(self.rows), unsure, own, k)
             neighbors[unsure], lengths[unsure] = self._measure(new[unsure], exact)
         return neighbors, lengths
 
     def _measure(self, new, neighbors):
         neighbors = np.ascontiguousarray(neighbors, dtype=np.int32)
-        total = points.distances(_arrays(new), _arrays(self.rows), neighbors, self._squared)
+        total = points.distances(_arrays(new), _arrays(self.rows), neighbors)
         total[neighbors < 0] = np.inf
-        if self.metric == "cosine":
-            return neighbors, total / 2
-        return neighbors, np.sqrt(total) if self._squared else total
+        return neighbors, total / 2 if self.metric == "cosine" else np.sqrt(total)
 
 
 def neighbor_graph(neighbors):
@@ -140,8 +134,6 @@ class Cells:
     ----------
     rows : ndarray of shape (n_rows, n_columns)
     n_neighbors : int
-    squared : bool
-        Whether distances are sums of squares, or of absolute values.
     n_jobs : int or None
     rng : RandomState
 
@@ -156,9 +148,8 @@ class Cells:
        International Conference on Computer Vision, 2003. The inverted file of cells.
     """
 
-    def __init__(self, rows, n_neighbors, squared, n_jobs, rng):
+    def __init__(self, rows, n_neighbors, n_jobs, rng):
         n_rows = rows.shape[0]
-        self._squared = squared
         self._n_jobs = n_jobs
         self._n_candidates = n_neighbors + _SPARE
         # Single precision would not hold all numbers: rows are moved to the origin, and scaled to at most 1.
@@ -194,13 +185,13 @@ class Cells:
     def _search(self, rows, own):
         def search(start):
             some = rows[start : start + _TOGETHER]
-            far = self._compare(some, self._centers)
+            far = cells.compare(some, self._centers)
             # Cells at the same distance as the last one are visited too.
             place = self._n_visits - 1
             last = np.partition(far, place, axis=1)[:, place]
             visited = far <= last[:, None]
             first = start if own else -1
-            return cells.nearest(some, first, visited, self._blocks, self._starts, self._n_candidates, self._squared)
+            return cells.nearest(some, first, visited, self._blocks, self._starts, self._n_candidates)
 
         places = self._in_threads(search, len(rows))
         rows = np.where(places >= 0, self._order[places], -1)
@@ -208,9 +199,6 @@ class Cells:
 
     def _in_threads(self, work, n_rows):
         return np.concatenate(list(map_in_threads(work, range(0, n_rows, _TOGETHER), self._n_jobs)))
-
-    def _compare(self, rows, columns):
-        return cells.compare(rows, columns, self._squared)
 
     def _single(self, rows):
         return ((rows - self._origin) / self._unit).astype(np.float32)
@@ -232,7 +220,7 @@ class Cells:
 
     def _nearest_center(self, rows):
         def find(start):
-            return self._compare(rows[start : start + _TOGETHER], self._centers).argmin(axis=1)
+            return cells.compare(rows[start : start + _TOGETHER], self._centers).argmin(axis=1)
 
         return self._in_threads(find, len(rows))
 
@@ -243,12 +231,12 @@ class Cells:
         distances = []
         for a, b in pairwise(self._starts):
             block = self._blocks[a * n_columns : b * n_columns].reshape(n_columns, -1)
-            distances.append(self._compare(row, block)[0])
+            distances.append(cells.compare(row, block)[0])
         far = np.hstack(distances)
         far[i] = np.inf
         farthest = np.partition(far, k - 1)[k - 1]
         near = np.flatnonzero(far <= farthest)
-        by_distance = np.argsort(self._compare(row, self._centers)[0], kind="stable")
+        by_distance = np.argsort(cells.compare(row, self._centers)[0], kind="stable")
         rank_of_cell = np.argsort(by_distance)
         rank = rank_of_cell[np.searchsorted(self._starts, near, side="right") - 1]
         return np.sort(rank)[:k]

@@ -1,12 +1,10 @@
 """What positive-unlabeled classifiers share: reading `y`, the prior, the threshold, and probabilities."""
 
-import numbers
 import warnings
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fewlabel.base import Interval, StrOptions
 from fewlabel.calibration import calibrate_pu
 from fewlabel.exceptions import PriorWarning
 from fewlabel.labels import read_pu, sorted_classes
@@ -49,10 +47,6 @@ class PositiveUnlabeled:
     """
 
     _needed_signs = (0, 1)
-    _prior_constraints: dict = {
-        "prior": [Interval(numbers.Real, 0, 1, closed="neither"), None],
-        "threshold": [StrOptions({"prior", "zero"})],
-    }
 
     def _read_labels(self, y):
         classes, positive = read_pu(y)

@@ -108,8 +108,6 @@ def test_distances_of_categories_and_gaps():
     assert distances[3, 2] == pytest.approx(np.hypot(0.5, gap))  # from the median, and apart from it
     new = place(np.array([[10.0, 99.0]]), space, "euclidean")
     assert np.linalg.norm(new - rows[1]) == pytest.approx(np.sqrt(0.5))  # a new category: halfway to all others
-    manhattan = place(X, learn_space(X, "manhattan", True, np.array([1])), "manhattan")
-    assert np.abs(manhattan[1] - manhattan[2]).sum() == pytest.approx(1)
 
 
 def test_columns_without_outliers_are_scaled_to_their_range():
@@ -146,18 +144,16 @@ def test_rows_with_equal_hashes_are_compared(monkeypatch):
     assert len(vertices) == 2
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_neighbors_are_the_first_by_distance_and_position(metric, sparse):
+def test_neighbors_are_the_first_by_distance_and_position(sparse):
     X = merge_copies(categories(2, n=90, n_columns=20, n_values=2)[0])[0]  # more columns than a tree is used for
     total = np.abs(X[:, None] - X).sum(axis=2)  # of 0 and 1, so that it is the squared distance, too
     np.fill_diagonal(total, 100)
     expected = np.argsort(total, axis=1, kind="stable")[:, :6]
-    search = RowSearch(csr_array(X) if sparse else X, metric, "auto", 6)
+    search = RowSearch(csr_array(X) if sparse else X, "euclidean", "auto", 6)
     found, lengths = search.graph()
     np.testing.assert_array_equal(found, expected)
-    squares = lengths if metric == "manhattan" else lengths**2
-    np.testing.assert_allclose(squares, np.take_along_axis(total, expected, axis=1))
+    np.testing.assert_allclose(lengths**2, np.take_along_axis(total, expected, axis=1))
     np.testing.assert_array_equal(search.query(search.rows)[0][:, 0], np.arange(len(X)))
 
 

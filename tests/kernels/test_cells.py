@@ -3,24 +3,22 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewlabel.kernels import cells
 
 
-@pytest.mark.parametrize("squared", [True, False])
-def test_distances_by_hand(squared):
+def test_distances_by_hand():
     rows = np.array([[0.0, 0.0], [1.0, 5.0]], dtype=np.float32)
     block = np.array([[3.0, 1.0, 0.0], [4.0, 5.0, 0.0]], dtype=np.float32)
-    expected = [[25, 26, 0], [5, 0, 26]] if squared else [[7, 6, 0], [3, 0, 6]]
-    np.testing.assert_array_equal(cells.compare(rows, block, squared), expected)
+    expected = [[25, 26, 0], [5, 0, 26]]
+    np.testing.assert_array_equal(cells.compare(rows, block), expected)
 
 
 @settings(max_examples=60)
-@given(st.integers(1, 40), st.integers(1, 5), st.integers(1, 8), st.booleans(), st.booleans(), st.integers(0, 10**6))
-def test_nearest_equals_a_stable_sort_of_the_cells_that_are_visited(n, n_cells, k, squared, own, seed):
+@given(st.integers(1, 40), st.integers(1, 5), st.integers(1, 8), st.booleans(), st.integers(0, 10**6))
+def test_nearest_equals_a_stable_sort_of_the_cells_that_are_visited(n, n_cells, k, own, seed):
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, 4, size=(n, 3)).astype(np.float32)  # with many ties; their sums are exact
     starts = np.sort(np.r_[0, rng.integers(0, n + 1, size=n_cells - 1), n])  # some cells are empty
@@ -28,8 +26,7 @@ def test_nearest_equals_a_stable_sort_of_the_cells_that_are_visited(n, n_cells, 
     first = int(rng.integers(n))
     asked = rows[first:] if own else rng.integers(0, 4, size=(6, 3)).astype(np.float32)
     visits = rng.random((len(asked), n_cells)) < 0.6
-    difference = np.abs(asked[:, None] - rows)
-    total = (difference**2 if squared else difference).sum(axis=2)
+    total = ((asked[:, None] - rows) ** 2).sum(axis=2)
     total[~np.repeat(visits, np.diff(starts), axis=1)] = np.inf
     if own:
         total[np.arange(len(asked)), first + np.arange(len(asked))] = np.inf
@@ -37,5 +34,5 @@ def test_nearest_equals_a_stable_sort_of_the_cells_that_are_visited(n, n_cells, 
     for i, order in enumerate(np.argsort(total, axis=1, kind="stable")):
         near = order[np.isfinite(total[i, order])][:k]
         expected[i, : len(near)] = near
-    found = cells.nearest(asked, first if own else -1, visits, table, starts, k, squared)
+    found = cells.nearest(asked, first if own else -1, visits, table, starts, k)
     np.testing.assert_array_equal(found, expected)

@@ -1,7 +1,6 @@
 """Rows as points: hashes, exact distances, nearest rows."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -20,25 +19,24 @@ def test_hashes_depend_on_the_values_and_their_columns_only():
     np.testing.assert_array_equal(points.hashes(dense.view(np.uint64), columns, indptr), found)
 
 
-@pytest.mark.parametrize("squared", [True, False])
-def test_distances_by_subtraction(squared):
+def test_distances_by_subtraction():
     rng = np.random.default_rng(0)
     B = np.where(rng.random((20, 9)) < 0.5, rng.normal(size=(20, 9)), 0) + 0.0
     A = np.vstack([B[:5] + 1e-12 * (B[:5] != 0), rng.normal(size=(5, 9))])
     neighbors = rng.integers(0, 20, (10, 3)).astype(np.int32)
     neighbors[:5, 0] = np.arange(5)
     difference = A[:, None, :] - B[neighbors]
-    expected = (difference**2 if squared else abs(difference)).sum(axis=2)
-    dense = points.distances(A, B, neighbors, squared)
+    expected = (difference**2).sum(axis=2)
+    dense = points.distances(A, B, neighbors)
     np.testing.assert_allclose(dense, expected, rtol=1e-13, atol=0)
     a, b = ((M.data, M.indices, M.indptr) for M in (csr_array(A), csr_array(B)))
-    sparse = points.distances(a, b, neighbors, squared)
+    sparse = points.distances(a, b, neighbors)
     np.testing.assert_allclose(sparse, expected, rtol=1e-13, atol=0)
 
 
 @settings(max_examples=60)
-@given(st.integers(1, 8), st.integers(1, 6), st.booleans(), st.integers(0, 10**6))
-def test_distances_equal_plain_loops(n, d, squared, seed):
+@given(st.integers(1, 8), st.integers(1, 6), st.integers(0, 10**6))
+def test_distances_equal_plain_loops(n, d, seed):
     rng = np.random.default_rng(seed)
     A, B = (np.where(rng.random((n, d)) < 0.5, rng.normal(size=(n, d)), 0.0) for _ in range(2))
     neighbors = rng.integers(-1, n, (n, 3)).astype(np.int32)
@@ -46,26 +44,25 @@ def test_distances_equal_plain_loops(n, d, squared, seed):
     for i, m in np.ndindex(neighbors.shape):
         if neighbors[i, m] >= 0:
             gaps = [abs(A[i, f] - B[neighbors[i, m], f]) for f in range(d)]
-            expected[i, m] = sum(gap**2 if squared else gap for gap in gaps)
-    np.testing.assert_allclose(points.distances(A, B, neighbors, squared), expected, rtol=1e-12)
+            expected[i, m] = sum(gap**2 for gap in gaps)
+    np.testing.assert_allclose(points.distances(A, B, neighbors), expected, rtol=1e-12)
     a, b = ((M.data, M.indices, M.indptr) for M in (csr_array(A), csr_array(B)))
-    sparse = points.distances(a, b, neighbors, squared)
+    sparse = points.distances(a, b, neighbors)
     np.testing.assert_allclose(sparse, expected, rtol=1e-12)
 
 
 @settings(max_examples=40)
-@given(st.integers(2, 12), st.integers(1, 3), st.booleans(), st.booleans(), st.integers(0, 10**6))
-def test_nearest_equals_a_stable_sort(n, d, squared, own, seed):
+@given(st.integers(2, 12), st.integers(1, 3), st.booleans(), st.integers(0, 10**6))
+def test_nearest_equals_a_stable_sort(n, d, own, seed):
     rng = np.random.default_rng(seed)
     B = rng.integers(0, 3, size=(n, d)).astype(float)  # with many ties
     A = B if own else rng.integers(0, 3, size=(n, d)).astype(float)
-    difference = np.abs(A[:, None] - B)
-    total = (difference**2 if squared else difference).sum(axis=2)
+    total = ((A[:, None] - B) ** 2).sum(axis=2)
     if own:
         np.fill_diagonal(total, np.inf)
     k = int(rng.integers(1, n if own else n + 1))
     chosen = np.flatnonzero(rng.random(n) < 0.7)
     expected = np.argsort(total, axis=1, kind="stable")[chosen, :k]
-    np.testing.assert_array_equal(points.nearest(A, B, chosen, own, k, squared), expected)
+    np.testing.assert_array_equal(points.nearest(A, B, chosen, own, k), expected)
     a, b = ((M.data, M.indices, M.indptr) for M in (csr_array(A), csr_array(B)))
-    np.testing.assert_array_equal(points.nearest(a, b, chosen, own, k, squared), expected)
+    np.testing.assert_array_equal(points.nearest(a, b, chosen, own, k), expected)

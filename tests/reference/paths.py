@@ -19,8 +19,6 @@ def graph(X, k, directed, metric="euclidean"):
 
 
 def length(a, b, metric):
-    if metric == "manhattan":
-        return float(np.abs(a - b).sum())
     if metric == "cosine":
         return float(1 - a @ b / np.sqrt((a @ a) * (b @ b)))
     return float(np.sqrt(((a - b) ** 2).sum()))

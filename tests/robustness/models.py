@@ -32,7 +32,7 @@ _TREES = {
 }
 _STOPPING = {"early_stopping": (False, False, True), "n_iter_no_change": (2, 5)}
 _PU = {"prior": (0.2, 0.4, 0.7), "threshold": ("prior", "zero")}
-_GRAPH = {"n_neighbors": (3, 10), "scale": (True, False, "robust", "range"), "metric": ("euclidean", "manhattan")}
+_GRAPH = {"n_neighbors": (3, 10), "scale": (True, False, "range")}
 _MULTIVIEW = {
     "loss": ("squared", "hinge"),
     "kernel": ("rbf", "linear"),

@@ -15,9 +15,9 @@ from fewlabel.parts.nearest import with_lead
 from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
 
-Scale = bool | Literal["robust", "range"]
-Metric = Literal["euclidean", "manhattan", "cosine"]
-Algorithm = Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"]
+Scale = bool | Literal["range"]
+Metric = Literal["euclidean", "cosine"]
+Algorithm = Literal["auto", "exact", "approximate"]
 _FEW = 0.5  # a warning follows if a smaller share of the rows is reached
 
 

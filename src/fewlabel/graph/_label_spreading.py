@@ -81,18 +81,17 @@ class LabelSpreadingClassifier(GraphClassifier):
         with "rows" and 50 with "degree". Folds are dealt out in the order of the values, first by the first column, so
         that the order of the columns matters. None: as in [1]_, all labeled rows have the same weight. For two classes
         the ranking is always the same.
-    scale : bool or {"robust", "range"}, default=True
-        Whether to scale each column over all rows. True is "robust": the inner 90% of the distinct values of a column
+    scale : bool or "range", default=True
+        Whether to scale each column over all rows. With True the inner 90% of the distinct values of a column
         get the length 0.9, so that an outlier does not squash the others. "range" scales to [0, 1].
         The scale of sparse rows is rounded differently, so that of equally near rows others may become neighbors.
-    metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine"}, default="euclidean"
         Length of an edge. Use "cosine" for counts of words.
     categorical_features : array-like, default=None
         The columns whose numbers stand for categories, by name or position, or as a mask.
-    algorithm : {"auto", "brute", "kd_tree", "ball_tree", "approximate"}, default="auto"
-        Search for the neighbors: an exact one of scikit-learn, or the approximate one of :mod:`fewlabel.neighbors`.
-        "auto" is exact up to 60,000 distinct rows or 6 columns, and approximate beyond: see `recall_`. Sparse rows are
-        always searched exactly.
+    algorithm : {"auto", "exact", "approximate"}, default="auto"
+        Search for the neighbors. "auto" is exact up to 60,000 distinct rows or 6 columns, and approximate beyond: see
+        `recall_`. Sparse rows are always searched exactly.
     tol : float, default=1e-8
         Largest residual of the linear system relative to its right-hand side.
     max_iter : int, default=1000

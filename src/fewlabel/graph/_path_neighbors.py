@@ -48,19 +48,18 @@ class PathNeighborsClassifier(GraphClassifier):
         positive edge, with which the longest edge of a path alone determines its cost.
     directed : bool, default=False
         Whether edges lead only from a row to its own neighbors, as in [1]_, or in both directions.
-    scale : bool or {"robust", "range"}, default=True
-        Whether to scale each column over all rows. True is "robust": the inner 90% of the distinct values of a column
+    scale : bool or "range", default=True
+        Whether to scale each column over all rows. With True the inner 90% of the distinct values of a column
         get the length 0.9, so that an outlier does not squash the others. "range" scales to [0, 1], as in [1]_.
         The scale of sparse rows is rounded differently, so that of equally near rows others may become neighbors.
-    metric : {"euclidean", "manhattan", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine"}, default="euclidean"
         Length of an edge. Use "cosine" for counts of words; a row of zeros is then at distance 1/2 from all others.
     categorical_features : array-like, default=None
         The columns whose numbers stand for categories, by name or position, or as a mask: two categories are at
         distance 1, however their numbers differ.
-    algorithm : {"auto", "brute", "kd_tree", "ball_tree", "approximate"}, default="auto"
-        Search for the neighbors: an exact one of scikit-learn, or the approximate one of :mod:`fewlabel.neighbors`.
-        "auto" is exact up to 60,000 distinct rows or 6 columns, and approximate beyond: see `recall_`. Sparse rows are
-        always searched exactly.
+    algorithm : {"auto", "exact", "approximate"}, default="auto"
+        Search for the neighbors. "auto" is exact up to 60,000 distinct rows or 6 columns, and approximate beyond: see
+        `recall_`. Sparse rows are always searched exactly.
         With more than 15 columns the exact search takes time quadratic in the rows.
     n_jobs : int, default=None
         Number of threads of the search; -1 means all cores.

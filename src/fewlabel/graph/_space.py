@@ -15,8 +15,7 @@ def learn_space(X, metric, scale, nominal):
     ----------
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     metric : str
-    scale : bool or {"robust", "range"}
-        True means "robust".
+    scale : bool or "range"
     nominal : ndarray of int
         The columns that hold categories.
 
@@ -38,8 +37,7 @@ def learn_space(X, metric, scale, nominal):
     values = [_distinct(columns, j) for j in range(n_columns)]
     divisor = np.ones(n_columns)
     if scale:
-        rule = "robust" if scale is True else scale
-        divisor = np.array([_spread(column, rule) for column in values])
+        divisor = np.array([_spread(column, scale) for column in values])
     # The shift only matters for the cosine distance; sparse rows stay sparse without it.
     shift = None
     if scale and metric != "cosine" and not issparse(X):
@@ -84,7 +82,7 @@ def place(X, space, metric):
     scaled = scaled / space["divisor"]
     blocks = [np.delete(scaled, nominal, axis=1), missing[:, space["gaps"]] * space["gap"]]
     # Two categories differ in two coordinates: their distance is 1.
-    half = 0.5 if metric == "manhattan" else np.sqrt(0.5)
+    half = np.sqrt(0.5)
     for j, categories in zip(nominal, space["categories"], strict=True):
         blocks.append((X[:, [j]] == categories) * half)
         blocks.append(missing[:, [j]] * half)
@@ -110,10 +108,10 @@ def _distinct(X, j):
 
 
 def _spread(values, scale):
-    """Length that becomes 1: the range, for "robust" that of the values which are not outliers."""
+    """Length that becomes 1: the range, unless "range" is asked for without outliers."""
     if values.size < 2:
         return 1.0
-    if scale == "robust":
+    if scale != "range":
         low, high = np.quantile(values, [_TAIL, 1 - _TAIL])
         fence = _FENCE * (high - low)
         values = values[(values >= low - fence) & (values <= high + fence)]

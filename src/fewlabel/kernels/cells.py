@@ -11,15 +11,13 @@ _REORDER = {"reassoc", "contract", "nsz"}  # sums in any order, for vector instr
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
-def compare(rows, block, squared):
-    """Compute the distances of rows to the columns of a block.
+def compare(rows, block):
+    """Compute the squared distances of rows to the columns of a block.
 
     Parameters
     ----------
     rows : ndarray of shape (n, n_features), float32
     block : ndarray of shape (n_features, m), float32
-    squared : bool
-        The sum of squares, or of absolute values.
 
     Returns
     -------
@@ -27,12 +25,12 @@ def compare(rows, block, squared):
     """
     total = np.empty((len(rows), block.shape[1]), np.float32)
     for i in range(len(rows)):
-        _measure(rows[i], block, squared, total[i])
+        _measure(rows[i], block, total[i])
     return total
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
-def nearest(rows, own, visits, cells, starts, n_nearest, squared):
+def nearest(rows, own, visits, cells, starts, n_nearest):
     """Find the nearest rows, for each row, in the cells that it visits.
 
     Each cell is read once for all rows, so that it stays in the processor's cache.
@@ -48,7 +46,6 @@ def nearest(rows, own, visits, cells, starts, n_nearest, squared):
     starts : ndarray of shape (n_cells + 1,), int64
         Number of the first row of each cell, then the number of rows.
     n_nearest : int
-    squared : bool
 
     Returns
     -------
@@ -69,7 +66,7 @@ def nearest(rows, own, visits, cells, starts, n_nearest, squared):
         for i in range(len(rows)):
             if not visits[i, cell]:
                 continue
-            _measure(rows[i], block, squared, lengths)
+            _measure(rows[i], block, lengths)
             for j in range(size):
                 row = first + j
                 # Rows come in ascending order: of equal distances the lower number is there already.
@@ -79,18 +76,13 @@ def nearest(rows, own, visits, cells, starts, n_nearest, squared):
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
-def _measure(row, block, squared, total):
-    """Distances of a row to the columns of a block."""
+def _measure(row, block, total):
+    """Squared distances of a row to the columns of a block."""
     total[:] = 0
     for f in range(len(row)):
         value = row[f]
-        # The branch outside of the inner loop: each is one vector instruction per few rows.
-        if squared:
-            for j in range(len(total)):
-                total[j] += (block[f, j] - value) ** 2
-        else:
-            for j in range(len(total)):
-                total[j] += abs(block[f, j] - value)
+        for j in range(len(total)):
+            total[j] += (block[f, j] - value) ** 2
 
 
 @njit(cache=True, nogil=True)

@@ -51,7 +51,7 @@ def _mix(z):
 
 
 @njit(cache=True, nogil=True)
-def nearest(A, B, chosen, own, k, squared):
+def nearest(A, B, chosen, own, k):
     """Find the k nearest rows of B for chosen rows of A by exact distances; among equal ones the first.
 
     Parameters
@@ -63,8 +63,6 @@ def nearest(A, B, chosen, own, k, squared):
         Whether A is B, and a row is not its own neighbor.
     k : int
         At most the number of candidates.
-    squared : bool
-        The sum of squares, or of absolute values.
 
     Returns
     -------
@@ -78,7 +76,7 @@ def nearest(A, B, chosen, own, k, squared):
         for j in range(_n_rows(B)):
             if own and j == chosen[c]:
                 continue
-            length = _distance(A, chosen[c], B, j, squared)
+            length = _distance(A, chosen[c], B, j)
             # Not nearer than the last one: of equal distances the first row stays.
             if filled == k and length >= lengths[k - 1]:
                 continue
@@ -103,7 +101,7 @@ def _n_rows_overload(A):
 
 
 @njit(cache=True, nogil=True)
-def distances(A, B, neighbors, squared):
+def distances(A, B, neighbors):
     """Compute the distance of each row of A to the given rows of B by subtraction: equal rows have distance 0.
 
     Parameters
@@ -112,8 +110,6 @@ def distances(A, B, neighbors, squared):
         Dense rows, or the arrays of two CSR matrices with sorted indices.
     neighbors : ndarray of shape (n, k), int32
         Rows of B; -1 for none.
-    squared : bool
-        The sum of squares, or of absolute values.
 
     Returns
     -------
@@ -123,28 +119,28 @@ def distances(A, B, neighbors, squared):
     for i in range(neighbors.shape[0]):
         for m in range(neighbors.shape[1]):
             if neighbors[i, m] >= 0:
-                total[i, m] = _distance(A, i, B, neighbors[i, m], squared)
+                total[i, m] = _distance(A, i, B, neighbors[i, m])
     return total
 
 
-def _distance(A, i, B, j, squared):
+def _distance(A, i, B, j):
     """Distance of row i of A to row j of B."""
 
 
 @overload(_distance, inline="always", jit_options={"cache": True, "nogil": True})  # a call costs a quarter of the time
-def _distance_overload(A, i, B, j, squared):
+def _distance_overload(A, i, B, j):
     return _dense_distance if isinstance(A, types.Array) else _sparse_distance
 
 
-def _dense_distance(A, i, B, j, squared):
+def _dense_distance(A, i, B, j):
     total = 0.0
     for f in range(A.shape[1]):
         difference = A[i, f] - B[j, f]
-        total += difference * difference if squared else abs(difference)
+        total += difference * difference
     return total
 
 
-def _sparse_distance(A, i, B, j, squared):
+def _sparse_distance(A, i, B, j):
     a_data, a_columns, a_indptr = A
     b_data, b_columns, b_indptr = B
     p = a_indptr[i]
@@ -164,5 +160,5 @@ def _sparse_distance(A, i, B, j, squared):
             difference = a_data[p] - b_data[q]
             p += 1
             q += 1
-        total += difference * difference if squared else abs(difference)
+        total += difference * difference
     return total
