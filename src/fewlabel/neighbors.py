@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
@@ -109,6 +110,28 @@ class RowSearch:
         total = points.distances(_arrays(new), _arrays(self.rows), neighbors)
         total[neighbors < 0] = np.inf
         return neighbors, total / 2 if self.metric == "cosine" else np.sqrt(total)
+
+
+def median_distance(rows, rng, most=500):
+    """Median distance between rows, or between a sample of them; the mean if more than half are equal, 1 if all are.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR matrix of shape (n_rows, n_columns)
+    rng : RandomState
+    most : int
+        Number of rows in the sample.
+
+    Returns
+    -------
+    float
+    """
+    n_rows = rows.shape[0]
+    few = rows[rng.choice(n_rows, min(most, n_rows), replace=False)]
+    distances = euclidean_distances(few)[np.triu_indices(few.shape[0], 1)]
+    if not distances.any():
+        return 1.0
+    return float(np.median(distances) or distances.mean())
 
 
 def neighbor_graph(neighbors):

@@ -99,7 +99,7 @@ class LinearAUCClassifier(LinearRanker):
     basis : {"linear", "nystroem"}, default="linear"
         The columns themselves, or the Nystroem features of a Gaussian kernel: the objective is then that of functions
         of the kernel's space, with the penalty on their norm.
-    n_components : int, default=300
+    n_components : int, default=200
         Number of randomly drawn rows, labeled or not, that "nystroem" centers Gaussian functions at.
     length_scale : float or "median", default="median"
         Width of the Gaussian functions; "median" means the median distance between rows.
@@ -198,7 +198,7 @@ class LinearAUCClassifier(LinearRanker):
         max_iter: Count | None = None,
         tol: NonNegative = 1e-3,
         basis: Literal["linear", "nystroem"] = "linear",
-        n_components: Count = 300,
+        n_components: Count = 200,
         length_scale: Positive | Literal["median"] = "median",
         average: bool = False,
         init: Literal["zero", "msgd"] = "zero",

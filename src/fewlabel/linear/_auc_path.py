@@ -114,7 +114,7 @@ class LinearAUCClassifierCV(LinearRanker):
     basis : {"linear", "nystroem"}, default="linear"
         The columns themselves, or the Nystroem features of a Gaussian kernel, which do not depend on the labels and are
         the same in all folds.
-    n_components : int, default=300
+    n_components : int, default=200
         Number of rows, labeled or not, that "nystroem" centers Gaussian functions at.
     length_scale : float or "median", default="median"
         Width of the Gaussian functions; "median" means the median distance between rows.
@@ -165,7 +165,7 @@ class LinearAUCClassifierCV(LinearRanker):
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         cv: Any = 5,
         basis: Literal["linear", "nystroem"] = "linear",
-        n_components: Count = 300,
+        n_components: Count = 200,
         length_scale: Positive | Literal["median"] = "median",
         max_iter: Count = 300,
         tol: NonNegative = 1e-3,

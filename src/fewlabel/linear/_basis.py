@@ -3,9 +3,10 @@
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import issparse
-from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel
 
-_MOST_COMPARED = 500  # rows between which the median distance is computed
+from fewlabel.neighbors import median_distance
+
 # An eigenvalue below this share of the largest is rounding error.
 _DEPENDENT = 1e-10
 
@@ -23,7 +24,7 @@ class KernelBasis:
         chosen = rng.choice(n_rows, min(self.n_components, n_rows), replace=False)
         centers = X[np.sort(chosen)]
         self.components_ = centers.toarray() if issparse(centers) else centers
-        self.length_scale_ = _median_distance(X, rng) if self.length_scale == "median" else self.length_scale
+        self.length_scale_ = median_distance(X, rng) if self.length_scale == "median" else self.length_scale
         if self.basis == "nystroem":
             values, vectors = eigh(self._kernel(self.components_))
             independent = values > _DEPENDENT * values[-1]
@@ -40,12 +41,3 @@ class KernelBasis:
 
     def _score(self, X):
         return self._features(X) @ self.coef_[0]
-
-
-def _median_distance(X, rng):
-    """Median distance between rows, or between a sample of them; 1 if it is 0."""
-    n_rows = X.shape[0]
-    few = X[rng.choice(n_rows, min(_MOST_COMPARED, n_rows), replace=False)]
-    distances = euclidean_distances(few)[np.triu_indices(few.shape[0], 1)]
-    median = float(np.median(distances)) if len(distances) else 0.0
-    return median if median > 0 else 1.0

@@ -5,14 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
-from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.utils import gen_batches
 
 _VALUES = 2**21  # kernel values at a time: memory of 16 MB is reused, more is not
 # A landmark that the others span up to this share of the largest k(x, x) is redundant.
 _DEPENDENT = 1e-12
-_MOST_COMPARED = 1000  # rows between which the median distance is computed
 
 
 class ViewBasis:
@@ -82,16 +80,3 @@ def sum_of_views(views, kernels, landmarks, coefficients):
             total = total + kernel(X[part], centers) @ of_view
         outputs[part] = total
     return outputs
-
-
-def median_distance(X, rng):
-    """Return the median distance between rows, or between a sample of them; 1 if all are equal."""
-    few = X if len(X) <= _MOST_COMPARED else X[rng.choice(len(X), _MOST_COMPARED, replace=False)]
-    distances = pdist(few)
-    if len(distances) == 0:
-        return 1.0
-    median = float(np.median(distances))
-    # More than half of the rows are equal.
-    if median == 0.0:
-        median = float(distances.mean())
-    return median if median > 0 else 1.0

@@ -9,17 +9,19 @@ from sklearn.utils import check_random_state
 
 from fewlabel.base import LabeledClassifier, NonNegative, Positive, ScoresClasses
 from fewlabel.calibration import softmax_slope
-from fewlabel.multiview._basis import ViewKernel, median_distance, sum_of_views
+from fewlabel.multiview._basis import ViewKernel, sum_of_views
 from fewlabel.multiview._losses import HingeLoss, SquaredLoss
 from fewlabel.multiview._spaces import KernelSpace, choose_landmarks
 from fewlabel.multiview._system import Penalties
 from fewlabel.multiview._variables import VariableClusterer
 from fewlabel.multiview._views import find_varying, find_views
+from fewlabel.neighbors import median_distance
 from fewlabel.random_streams import draw_seed
 from fewlabel.types import MatrixLike
 
 # Largest number of rows times views of a system for which approximation="auto" is exact.
 _EXACT = 2_000
+_MOST_COMPARED = 1000  # rows between which the median distance is computed
 # A smaller standard deviation, relative to the largest value, is rounding error.
 _CONSTANT = 1e-12
 # Types of parameters that both classifiers have.
@@ -146,7 +148,8 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         if self.length_scale != "median":
             self.length_scales_ = np.full(len(by_view), float(self.length_scale))
         elif self.kernel == "rbf":
-            self.length_scales_ = np.array([median_distance(X, np.random.RandomState(seed)) for X in by_view])
+            widths = [median_distance(X, np.random.RandomState(seed), _MOST_COMPARED) for X in by_view]
+            self.length_scales_ = np.array(widths)
         else:
             self.length_scales_ = np.ones(len(by_view))
 

@@ -55,10 +55,10 @@ def choice_of_path(path, scores_path, n_columns, scores=None):
     return Choice(support, path, np.array(scores_path, dtype=np.float64), scores)
 
 
-def choice_of_scores(scores, n_features_to_select=None, threshold=0.0):
-    """Choose the columns with the highest scores, or those above a threshold."""
+def choice_of_scores(scores, n_features_to_select=None):
+    """Choose the columns with the highest scores, or those above 0."""
     path = ranked(scores)
-    support = scores > threshold
+    support = scores > 0
     if n_features_to_select is not None:
         support = np.zeros(len(scores), dtype=bool)
         support[path[: count(n_features_to_select, len(scores))]] = True

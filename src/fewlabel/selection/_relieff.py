@@ -1,11 +1,8 @@
 """ReliefF: one weight per column, by the neighbors of rows in all columns."""
 
-import numbers
-from typing import Annotated
-
 import numpy as np
 
-from fewlabel.base import Count, Interval, constraints_of
+from fewlabel.base import Count, constraints_of
 from fewlabel.kernels.subsets import relief_weights
 from fewlabel.selection._base import (
     CategoricalFeatures,
@@ -38,9 +35,7 @@ class ReliefFSelector(TableSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Number of columns with the highest weights, or their share of all columns. None selects those above `threshold`.
-    threshold : float, default=0.0
-        Columns above this weight are selected if `n_features_to_select` is None.
+        Number of columns with the highest weights, or their share of all columns. None selects those above 0.
     guard : bool, default=True
         Whether to select nothing, with a warning, if one of 19 shufflings of the labels scores as well. It only applies
         if `n_features_to_select` is None.
@@ -103,7 +98,6 @@ class ReliefFSelector(TableSelector):
         self,
         n_features_to_select: CountOrPart | None = None,
         *,
-        threshold: Annotated[float, Interval(numbers.Real, None, None, closed="neither")] = 0.0,
         guard: bool = True,
         n_neighbors: Count = 10,
         max_samples: CountOrPart | None = 1000,
@@ -112,7 +106,6 @@ class ReliefFSelector(TableSelector):
         random_state: Seed = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.threshold = threshold
         self.guard = guard
         self.n_neighbors = n_neighbors
         self.max_samples = max_samples
@@ -137,7 +130,7 @@ class ReliefFSelector(TableSelector):
 
         parts = list(map_in_threads(weights, sample.blocks(_BLOCK), self.n_jobs))
         scores = np.sum(parts, axis=0) / len(sample.queries)
-        return choice_of_scores(scores, self.n_features_to_select, self.threshold)
+        return choice_of_scores(scores, self.n_features_to_select)
 
     def _statistic(self, choice):
         return choice.scores.max()
