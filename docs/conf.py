@@ -80,6 +80,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 1e9,
     "abort_on_example_error": True,
+    "parallel": os.cpu_count() or 1,
 }
 
 

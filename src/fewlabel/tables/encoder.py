@@ -23,7 +23,7 @@ from fewlabel.types import PlainDict
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode a table with text, dates, categories, booleans and missing values as numbers.
 
-    Numbers and booleans stay as they are, missing values included; "?", "N/A" and their kin are gaps in every column.
+    Numbers and booleans stay as they are, missing values included; "?", "N/A" and the like are gaps in every column.
     Dates and text are encoded as by skrub's `TableVectorizer`: the parts of a date; one feature per category; for text
     with many distinct values, the leading components of its character n-grams [1]_. Columns that are empty, constant or
     look like an identifier are dropped, and so are those that hold lists, records or bytes.
