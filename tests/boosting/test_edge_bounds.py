@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier
-from fewlabel.kernels import stumps
-from fewlabel.kernels.stumps import UNIT
+from fewlabel.kernels import symmetric_trees
 from fewlabel.threads import RowThreads
 
 MODELS = {
@@ -36,7 +35,7 @@ def one_by_one(monkeypatch):
 
 def search_all(monkeypatch):
     """Let a search look at every column that it is given."""
-    monkeypatch.setattr(stumps, "first_columns", lambda state, rule, columns: columns)
+    monkeypatch.setattr(symmetric_trees, "first_columns", lambda criterion, columns: columns)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -54,19 +53,19 @@ def test_edges_of_all_columns_are_within_the_bounds(name, table, one_by_one, mon
     X, y, weight = table
     every = np.arange(X.shape[1])
     shares = []
-    search = stumps.search
+    search = symmetric_trees.search
 
-    def checked(rows, state, cuts, rule, columns, drawn_cuts):
-        lower, upper = state.lower.copy(), state.upper.copy()
-        hist = stumps.signed_histogram(rows, state.coefficients * (UNIT / state.sums), every)
-        own = state._replace(lower=np.empty(len(every)), upper=np.empty(len(every)))
-        stumps.best_stump(hist, hist, every, cuts, drawn_cuts, own, rule)
+    def checked(rows, cuts, criterion, columns, tries, n_leaves, key):
+        lower, upper = criterion.lower.copy(), criterion.upper.copy()
+        own = criterion._replace(lower=np.empty(len(every)), upper=np.empty(len(every)))
+        below, positive = symmetric_trees.split_sums(rows, own, cuts, every, tries, n_leaves)
+        symmetric_trees.best_split(below, positive, every, tries, cuts, own, key)
         assert np.all(lower - 5e-10 <= own.lower)
         assert np.all(own.lower <= upper + 5e-10)
         shares.append(np.mean(upper[columns] >= lower[columns].max() - 1e-9))
-        return search(rows, state, cuts, rule, columns, drawn_cuts)
+        return search(rows, cuts, criterion, columns, tries, n_leaves, key)
 
-    monkeypatch.setattr(stumps, "search", checked)
+    monkeypatch.setattr(symmetric_trees, "search", checked)
     MODELS[name].fit_ranking(X, y, sample_weight=weight)
     if MODELS[name].learning_rate == 0.1:
         assert np.mean(shares) < 0.95

@@ -6,7 +6,7 @@ import pytest
 from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier
 from fewlabel import threads as threads_module
 from fewlabel.boosting import growing
-from fewlabel.kernels import stumps
+from fewlabel.kernels import symmetric_trees
 from reference.fitted_stumps import stumps_of
 
 MODELS = {
@@ -35,10 +35,10 @@ def make_table(kind):
 
 def fit_both(model, X, y, weight, monkeypatch):
     """Stumps, losses and threshold with rounds in one call, and one by one in threads; the calls of either kind."""
-    calls = {"rounds": 0, "rounds_at_once": 0}
+    calls = {"weighted_rounds": 0, "weighted_rounds_at_once": 0}
 
     def counted(name):
-        run = getattr(stumps, name)
+        run = getattr(symmetric_trees, name)
 
         def count(*args):
             calls[name] += 1
@@ -47,7 +47,7 @@ def fit_both(model, X, y, weight, monkeypatch):
         return count
 
     for name in calls:
-        monkeypatch.setattr(stumps, name, counted(name))
+        monkeypatch.setattr(symmetric_trees, name, counted(name))
     fits = []
     for n_jobs in (1, 3):
         monkeypatch.setattr(threads_module, "_CELLS_PER_THREAD", 50)
@@ -73,8 +73,8 @@ def test_rounds_in_one_call_are_those_one_by_one(name, kind, monkeypatch):
     at_once, one_by_one, calls = fit_both({**MODELS, **ADA}[name], X, y, weight, monkeypatch)
     for values, expected in zip(at_once, one_by_one):
         np.testing.assert_array_equal(values, expected)
-    assert calls["rounds_at_once"] > 0
-    assert calls["rounds"] >= len(one_by_one[0])
+    assert calls["weighted_rounds_at_once"] > 0
+    assert calls["weighted_rounds"] >= len(one_by_one[0])
     if name == "defaults":
         assert len(at_once[0]) > 100
 
@@ -85,7 +85,7 @@ def test_weights_computed_again_from_the_scores_give_the_same_model(refresh, mon
     model = PNUAUCBoostClassifier(random_state=0, n_jobs=3)
     monkeypatch.setattr(threads_module, "_CELLS_PER_THREAD", 50)  # not compiled: a constant of a kernel cannot change
     never = model.fit_ranking(X, y).splits_
-    for module in (stumps, growing):
+    for module in (symmetric_trees, growing):
         monkeypatch.setattr(module, "REFRESH", refresh)
     again = model.fit_ranking(X, y).splits_
     np.testing.assert_array_equal(again["column"], never["column"])

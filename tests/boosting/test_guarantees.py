@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fewlabel.boosting import PNUAUCBoostClassifier
 from fewlabel.boosting._pnu_auc import pair_rule
-from fewlabel.kernels import stumps
+from fewlabel.kernels import symmetric_trees
 from reference import pnu_auc
 from reference.fitted_stumps import stumps_of
 
@@ -131,8 +131,8 @@ def test_6_signed_weights(seed, gamma, rho, step):
         mass = np.array([[np.exp(k * g).mean() for g in groups] for k in (-1, 1)])
         part = np.array([[np.exp(k * g) / np.exp(k * g).sum() for g in groups] for k in (-1, 1)], dtype=object)
         coefficients = np.zeros((2, 3))
-        state = stumps.State(*[np.zeros((2, 3))] * len(stumps.State._fields))
-        stumps.set_coefficients(state._replace(log_mass=np.log(mass), coefficients=coefficients), rule)
+        state = symmetric_trees.State(*[np.zeros((2, 3))] * len(symmetric_trees.State._fields))
+        symmetric_trees.set_coefficients(state._replace(log_mass=np.log(mass), coefficients=coefficients), rule)
         assert np.abs(coefficients).sum() == pytest.approx(1.0)
         g = np.concatenate([coefficients[0, j] * part[0, j] + coefficients[1, j] * part[1, j] for j in range(3)])
         assert g.sum() == pytest.approx(0.0, abs=1e-15)

@@ -5,8 +5,8 @@ import pytest
 
 from fewlabel.boosting.binning import Binning
 from fewlabel.boosting.rows import Parts, Rows, SpreadRows
-from fewlabel.kernels import stumps
-from fewlabel.kernels.stumps import UNIT
+from fewlabel.kernels import symmetric_trees
+from fewlabel.kernels.symmetric_trees import UNIT
 from fewlabel.threads import RowThreads
 
 BOUNDS = np.array([0, 40, 250, 300])
@@ -54,7 +54,8 @@ def test_sums_are_those_of_the_scores(maker, table):
     for t in range(3):
         hist = np.zeros((len(COLUMNS), binning.n_codes))
         sides = np.zeros((2, 3, 2))
-        fires = (rng.random(binning.n_codes) < 0.4).astype(np.uint8)
+        cut = rng.integers(binning.n_cuts[t])
+        goes_up = (codes[t] > cut) & (codes[t] < binning.n_codes - 1)  # missing values go down
         scales = np.zeros((2, 3))  # the weights are not normalized again after a step
         for kind, g in np.argwhere(USES):
             group = slice(BOUNDS[g], BOUNDS[g + 1])
@@ -66,12 +67,12 @@ def test_sums_are_those_of_the_scores(maker, table):
             scales[kind, g] = UNIT / 16
             for j, e in enumerate(COLUMNS):
                 hist[j] += COEFFICIENTS[kind, g] * np.bincount(codes[e, group], weights, minlength=binning.n_codes)
-            fired = fires[codes[t, group]] > 0
-            sides[kind, g] = weights[~fired].sum(), weights[fired].sum()
-        found = stumps.signed_histogram(rows, COEFFICIENTS * UNIT / 16, COLUMNS)
+            sides[kind, g] = weights[~goes_up[group]].sum(), weights[goes_up[group]].sum()
+        found = symmetric_trees.code_sums(rows, COLUMNS, COEFFICIENTS * UNIT / 16, 1)[:, 0]
         np.testing.assert_allclose(found / (UNIT / 16), hist, atol=1e-12)
-        again = stumps.signed_histogram(rows, COEFFICIENTS * UNIT / 16, COLUMNS)  # questions change nothing
+        again = symmetric_trees.code_sums(rows, COLUMNS, COEFFICIENTS * UNIT / 16, 1)[:, 0]  # questions change nothing
         np.testing.assert_array_equal(found, again)
-        np.testing.assert_allclose(stumps.side_sums(rows, t, fires, scales) / (UNIT / 16), sides, atol=1e-12)
-        stumps.reweight(rows, t, fires, 0.3)
-        scores = scores + 0.3 * fires[codes[t]]
+        symmetric_trees.split(rows, t, cut, 0, 0)
+        np.testing.assert_allclose(symmetric_trees.side_sums(rows, scales) / (UNIT / 16), sides, atol=1e-12)
+        symmetric_trees.reweight(rows, 1, 0.3)
+        scores = scores + 0.3 * goes_up

@@ -67,7 +67,7 @@ def derivatives(make_loss, weights, scores):
     codes = np.zeros((1, len(scores)), dtype=np.uint8)
     rows = Rows(codes, 3, bounds, scores, np.concatenate(weights), np.ones(3))
     assert make_loss(rows).set_derivatives()
-    return rows.for_trees.derivatives
+    return rows.derivatives
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.6])

@@ -1,7 +1,6 @@
 """Weights, histograms, search and scoring by tables."""
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,26 +8,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fewlabel.boosting._pnu_auc import pair_rule
-from fewlabel.kernels import stumps
+from fewlabel.boosting.rows import Rows
+from fewlabel.kernels import symmetric_trees
 from fewlabel.kernels.step_functions import score
-from fewlabel.kernels.stumps import TIE, UNIT
+from fewlabel.kernels.symmetric_trees import TIE, UNIT
 
 MISSING = 255
 USES = np.array([[True, True, False], [False, True, True]])
 ALL = np.ones((2, 3), dtype=np.bool_)
 
 
-def make_rows(codes, weights, bounds, uses=ALL, column=-1, fires=None, factors=(1.0, 1.0)):
-    fires = np.zeros(256, dtype=np.uint8) if fires is None else fires
-    return stumps.WeightedRows(codes, weights, bounds, uses, np.array([column]), fires, np.array(factors))
+def make_rows(codes, weights, bounds, uses=ALL):
+    n_rows = codes.shape[1]
+    rows = Rows(codes, 256, bounds, np.zeros(n_rows), None, np.diff(bounds))
+    rows.arrays = rows._arrays(weights=weights, uses=uses)
+    return rows
 
 
 def histogram(rows, coefficients, columns):
-    return stumps.signed_histogram(SimpleNamespace(for_stumps=rows), coefficients, columns)
+    return symmetric_trees.code_sums(rows, columns, coefficients, 1)[:, 0]
 
 
-def side_sums(rows, column, fires, scales):
-    return stumps.side_sums(SimpleNamespace(for_stumps=rows), column, fires, scales)
+def side_sums(rows, column, cut, scales):
+    symmetric_trees.split(rows, column, cut, 1, 0)
+    return symmetric_trees.side_sums(rows, scales)
 
 
 @pytest.fixture
@@ -56,11 +59,12 @@ def test_histogram_sums_signed_weights(arrays, unused):
 def test_a_histogram_first_takes_the_step_that_waits_of_the_weights_in_use(arrays):
     codes, weights, bounds = arrays
     coef = np.array([[0.2, 0.0, 0.1], [0.0, 0.0, -0.4]]) * UNIT  # the second group is skipped, but multiplied
-    fires, columns = (np.arange(256) > 99).astype(np.uint8), np.array([1, 5])
-    fired = fires[codes[5]].astype(bool)
-    expected = np.where(fired, np.array([[0.7], [1.6]]), 1.0) * weights
+    columns = np.array([1, 5])
+    expected = np.where(codes[5] > 99, np.exp([[-0.3], [0.3]]), 1.0) * weights
     expected[0, 8000:], expected[1, :900] = weights[0, 8000:], weights[1, :900]  # not in use
-    rows = make_rows(*arrays, USES, 5, fires, (0.7, 1.6))
+    rows = make_rows(*arrays, USES)
+    symmetric_trees.split(rows, 5, 99, 1, 0)
+    symmetric_trees.reweight(rows, 1, 0.3)
     hist = histogram(rows, coef, columns)
     np.testing.assert_array_equal(weights, expected)
     np.testing.assert_array_equal(hist, histogram(make_rows(codes, expected, bounds), coef, columns))
@@ -70,7 +74,6 @@ def test_a_histogram_first_takes_the_step_that_waits_of_the_weights_in_use(array
 def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(arrays):
     codes, weights, bounds = arrays
     columns, coef = np.arange(7), np.array([[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]]) * UNIT / 10
-    fires = (np.arange(256) % 3 == 0).astype(np.uint8)
 
     def sums(codes, weights, edges):
         parts = [
@@ -78,7 +81,7 @@ def test_sums_do_not_depend_on_how_rows_are_cut_or_ordered(arrays):
             for a, b in itertools.pairwise(edges)
         ]
         hist = sum(histogram(part, coef, columns) for part in parts)
-        return hist, sum(side_sums(part, 3, fires, np.abs(coef)) for part in parts)
+        return hist, sum(side_sums(part, 3, 85, np.abs(coef)) for part in parts)
 
     whole = sums(codes, weights, [0, 10_000])
     rng = np.random.default_rng(2)
@@ -96,7 +99,7 @@ def make_state(n_features=3):
     numbers = dict(total_step=np.zeros(1), moved=np.zeros(1), log_objective=np.zeros(1))
     masses = dict(log_mass=np.zeros((2, 3)), sums=np.ones((2, 3)), coefficients=np.zeros((2, 3)))
     sides = dict(totals=np.zeros((2, 3), dtype=np.int64), shares=np.zeros((2, 3, 2)))
-    return stumps.State(uses=USES, **masses, **sides, **of_features, **numbers)
+    return symmetric_trees.State(uses=USES, **masses, **sides, **of_features, **numbers)
 
 
 def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(arrays):
@@ -104,17 +107,15 @@ def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(arrays):
     group = np.repeat([0, 1, 2], np.diff(bounds))
     weights = USES[:, group] * weights
     weights /= np.maximum(np.array([np.bincount(group, kind) for kind in weights]), 1e-300)[:, group]
-    fires = (np.arange(256) > 99).astype(np.uint8)
     state, rule = make_state(), pair_rule(0.6, 0.0, "exact")._replace(low_factor=-0.5)
-    stumps.set_coefficients(state, rule)
+    symmetric_trees.set_coefficients(state, rule)
     before = state.coefficients[:, group] * weights
     rows = make_rows(codes, weights, bounds, USES)
-    stumps.set_shares(state, side_sums(rows, 2, fires, np.full((2, 3), UNIT)))
-    stumps.take_step(2, fires, 0.2, state, rule)
-    fired = fires[codes[2]].astype(bool)
-    after = np.where(fired, np.exp([[-0.3], [0.3]]), 1.0) * weights
+    symmetric_trees.set_shares(state, side_sums(rows, 2, 99, np.full((2, 3), UNIT)), 1)
+    symmetric_trees.take_step(np.array([2, 99, 1]), 1.0, 0.2, state, rule)
+    after = np.where(codes[2] > 99, np.exp([[-0.3], [0.3]]), 1.0) * weights
     sums = np.array([np.bincount(group, kind) for kind in after])
-    np.testing.assert_array_equal(state.table[2], 1 + np.where(fires, 0.2, -0.1))
+    np.testing.assert_array_equal(state.table[2], 1 + np.where(np.arange(256) > 99, 0.2, -0.1))
     np.testing.assert_allclose(state.sums[USES], sums[USES], rtol=1e-12)
     np.testing.assert_allclose(
         state.log_mass[USES], (np.log(np.maximum(sums, 1e-300)) + [[0.1], [-0.1]])[USES], rtol=1e-10
@@ -128,12 +129,11 @@ def test_a_step_moves_masses_sums_and_edges_as_the_weights_do(arrays):
 
 def test_side_sums(arrays):
     codes, weights, bounds = arrays
-    fires = (np.arange(256) > 200).astype(np.uint8)
-    side = side_sums(make_rows(*arrays), 1, fires, np.full((2, 3), UNIT))
+    side = side_sums(make_rows(*arrays), 1, 200, np.full((2, 3), UNIT))
     for kind in range(2):
         for g in range(3):
             group = slice(bounds[g], bounds[g + 1])
-            fired = fires[codes[1, group]].astype(bool)
+            fired = codes[1, group] > 200
             expected = weights[kind, group][~fired].sum(), weights[kind, group][fired].sum()
             np.testing.assert_allclose(side[kind, g] / UNIT, expected, rtol=1e-12)
 
@@ -141,11 +141,14 @@ def test_side_sums(arrays):
 def search(hist, n_cuts, has_missing, directions=None):
     hist, columns = np.asarray(hist, dtype=np.int64), np.arange(len(hist))
     directions = np.zeros(len(hist), dtype=np.int64) if directions is None else np.asarray(directions)
-    goes_above = np.zeros((len(hist), 254), bool)
-    cuts = stumps.Cuts(np.asarray(n_cuts), np.asarray(has_missing, dtype=np.bool_), goes_above, directions)
+    cuts = symmetric_trees.Cuts(np.asarray(n_cuts), np.asarray(has_missing, dtype=np.bool_), directions)
     state = make_state(len(hist))
+    criterion = symmetric_trees.edge_criterion(state, pair_rule(1.0, 0.0, "exact"), np.full((2, 3), UNIT))
+    below = hist[:, None].copy()
+    symmetric_trees.accumulate(below, columns, cuts.n_cuts, False)
     every_cut = np.empty((0, 0), dtype=np.int64)
-    best = stumps.best_stump(hist, hist, columns, cuts, every_cut, state, pair_rule(1.0, 0.0, "exact"))
+    best = symmetric_trees.best_split(below, below, columns, every_cut, cuts, criterion, np.uint64(0))
+    assert best[0] >= 0 or best == (-1, 0, 0, 0.0)
     assert max(state.upper[best[0]], 0) == abs(best[3]) / UNIT
     assert max(state.upper) - TIE / UNIT <= state.upper[best[0]]
     return best

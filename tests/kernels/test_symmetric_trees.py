@@ -1,11 +1,11 @@
 """Sums of gradients by leaf, against plain NumPy; in any order and split of the rows."""
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from fewlabel.boosting.rows import Rows
 from fewlabel.kernels import symmetric_trees
 
 N_ROWS, MISSING = 9000, 16
@@ -24,17 +24,11 @@ def in_parts(rows, edges, n_codes=MISSING + 1, derivatives=None):
     codes, leaf, packed = rows
     derivatives = np.zeros((2, N_ROWS)) if derivatives is None else derivatives
     for a, b in pairwise(edges):
-        part = symmetric_trees.TreeRows(
-            codes=codes[:, a:b].copy(),
-            n_codes=n_codes,
-            keys=np.zeros(b - a, dtype=np.uint64),
-            per_weight=np.ones(b - a),
-            derivatives=derivatives[:, a:b].copy(),
-            packed=packed[a:b].copy(),
-            leaf=leaf[a:b].copy(),
-            scores=np.ones(b - a),
-        )
-        yield SimpleNamespace(for_trees=part)
+        part = Rows(codes[:, a:b].copy(), n_codes, np.array([0, 0, 0, b - a]), np.ones(b - a), None, np.ones(3))
+        part.derivatives[:] = derivatives[:, a:b]
+        part.arrays.packed[:] = packed[a:b]
+        part.arrays.leaf[:] = leaf[a:b]
+        yield part
 
 
 def sums_by(packed, *keys, shape):
@@ -59,7 +53,7 @@ def test_histogram_of_pairs_and_of_single_columns(rows, n_leaves, n_columns):
     columns, leaf = np.random.default_rng(n_columns).permutation(9)[:n_columns], leaf % n_leaves
     for edges in ([0, 3, 4097, N_ROWS], [0, N_ROWS]):
         parts = in_parts((codes, leaf, packed), edges)
-        hist = sum(symmetric_trees.code_sums(part, columns, n_leaves) for part in parts)
+        hist = sum(symmetric_trees.code_sums(part, columns, np.zeros((2, 3)), n_leaves) for part in parts)
         for of_column, code in zip(hist, codes[columns]):
             np.testing.assert_array_equal(of_column, sums_by(packed, leaf, code, shape=(n_leaves, MISSING + 1)))
 
@@ -76,10 +70,10 @@ def test_packed_and_summed_derivatives(rows):
     np.testing.assert_array_equal(sums, [sums_by(row, leaf, shape=128) for row in whole])
     [part] = in_parts(rows, [0, N_ROWS], derivatives=derivatives)
     symmetric_trees.add_values(part, np.arange(128.0))
-    np.testing.assert_array_equal(part.for_trees.scores, 1.0 + leaf)
+    np.testing.assert_array_equal(part.arrays.scores, 1.0 + leaf)
     symmetric_trees.plant(part, units)
-    np.testing.assert_array_equal(part.for_trees.packed, (whole[0] << 32) + whole[1])
-    assert not part.for_trees.leaf.any()
+    np.testing.assert_array_equal(part.arrays.packed, (whole[0] << 32) + whole[1])
+    assert not part.arrays.leaf.any()
 
 
 def test_order_free_sum():

@@ -8,7 +8,7 @@ import numpy as np
 from fewlabel.base import Count, Share, constraints_of
 from fewlabel.boosting.booster import Bins, Booster, Columns, Depth, Directions, LessThanOne, Part, Rate
 from fewlabel.boosting.pairs import PairLoss
-from fewlabel.kernels.stumps import StepRule
+from fewlabel.kernels.symmetric_trees import StepRule
 from fewlabel.types import Seed
 
 LEAST_WRONG = 5e-7  # keeps a step finite: at most atanh(1 - 1e-6), that is 7.3

@@ -7,7 +7,7 @@ import numpy as np
 
 from fewlabel.base import Count, Positive, Share, constraints_of
 from fewlabel.boosting.booster import Bins, Booster, Columns, Directions, LessThanOne, Part, Rate
-from fewlabel.kernels.stumps import StepRule
+from fewlabel.kernels.symmetric_trees import StepRule
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 

@@ -68,7 +68,7 @@ def _terms(rows, prior, copies_weight):
 
 def _set_slopes(rows, prior, copies_weight, size):
     as_positives, as_negatives, copies = _terms(rows, prior, copies_weight)
-    derivatives = rows.for_trees.derivatives
+    derivatives = rows.derivatives
     derivatives[:] = 0.0
     derivatives[:, rows.groups[0]] = as_positives + copies
     derivatives[0, rows.groups[1]] = -as_negatives

@@ -272,7 +272,7 @@ class Booster(RankingClassifier):
             return FEW_LABELS_ROUNDS
         n_rows = len(rows.scores)
         # A hash of the row's own codes deals it out, so that the order of the rows does not matter.
-        variates = draw_variates(rows.for_trees.keys, np.uint64(self._seed))
+        variates = draw_variates(rows.keys, np.uint64(self._seed))
         folds = np.full(n_rows, -1)
         for group in (rows.groups[0], rows.groups[2]):
             folds[group] = deal_out(variates[group], rows.weights[group], N_FOLDS)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fewlabel.boosting.rows import Rows
-from fewlabel.kernels import stumps, symmetric_trees
+from fewlabel.kernels import symmetric_trees
 from fewlabel.kernels.bins import round_down
-from fewlabel.kernels.stumps import REFRESH
+from fewlabel.kernels.symmetric_trees import REFRESH, Cuts
 from fewlabel.threads import RowThreads
 
 MAX_DEPTH = 8  # the leaf of a row is a byte
@@ -38,7 +38,7 @@ def stump_rounds(
     ----------
     rows : Rows or SpreadRows
     binning : Binning
-    rule : stumps.StepRule
+    rule : symmetric_trees.StepRule
     uses : ndarray of shape (2, 3), bool
         The masses that the rule depends on: mean exp(-f) and mean exp(f) of positives, unlabeled rows and negatives.
     learning_rate : float
@@ -55,8 +55,8 @@ def stump_rounds(
         1 where the score must not fall along a column, -1 where it must not rise, 0 where it may do either.
     """
     n_features = binning.n_features
-    cuts = stumps.Cuts(binning.n_cuts, binning.has_missing, binning.goes_above, directions)
-    state = stumps.State(
+    cuts = Cuts(binning.n_cuts, binning.has_missing, directions)
+    state = symmetric_trees.State(
         uses=uses & (rows.sizes > 0),
         log_mass=np.zeros((2, 3)),
         sums=np.ones((2, 3)),
@@ -71,7 +71,7 @@ def stump_rounds(
         log_objective=np.zeros(1),
     )
     _set_weights(rows, state)
-    log_objective = stumps.set_coefficients(state, rule) + rule.rho * total_step
+    log_objective = symmetric_trees.set_coefficients(state, rule) + rule.rho * total_step
     state.log_objective[0] = -total_step if rule.keeps_sizes else log_objective
     t = first
     while t < n_rounds:
@@ -81,19 +81,19 @@ def stump_rounds(
         if isinstance(rows, Rows):
             n_cells = max(int(rows.sizes.sum()) * n_drawn, 1)
             n_ahead = min(_AHEAD, max(1, _CELLS_AHEAD // n_cells), n_rounds - t)
-        found = stumps.Found(
+        found = symmetric_trees.Found(
             splits=np.empty((n_ahead, 3), dtype=np.int64),
             values=np.empty((n_ahead, 2)),
             log_objectives=np.empty(n_ahead),
             log_mass=np.empty((n_ahead, 2, 3)),
         )
         columns = draw_columns(seed, t, t + n_ahead, n_features, n_drawn)
-        drawn_cuts = _draw_cuts(seed, t, t + n_ahead, binning, n_thresholds)
+        drawn_cuts = _draw_cuts(seed, t, columns, binning, n_thresholds)
         terms = state, cuts, rule, float(learning_rate), columns, drawn_cuts, found
         if isinstance(rows, Rows):
-            n_found = stumps.rounds_at_once(rows.for_stumps, *terms)
+            n_found = symmetric_trees.weighted_rounds_at_once(rows.arrays, *terms)
         else:
-            n_found = stumps.rounds(rows, *terms)
+            n_found = symmetric_trees.weighted_rounds(rows, *terms)
         if n_found:
             gains = -np.diff(found.log_objectives[:n_found], prepend=before)
             losses = np.exp(found.log_objectives[:n_found])
@@ -131,20 +131,21 @@ def draw_columns(seed, start, stop, n_columns, n_drawn):
     return np.sort(draws, axis=1)
 
 
-def _draw_cuts(seed, start, stop, binning, n_thresholds):
-    """Cuts to try in each round: for each column, values drawn from its range, each moved up to the next cut."""
+def _draw_cuts(seed, start, columns, binning, n_thresholds):
+    """Cuts to try in each round: of each drawn column, values drawn from its range, each moved up to the next cut."""
+    n_rounds, n_drawn = columns.shape
     if n_thresholds is None:
-        return np.empty((stop - start, 0, 0), dtype=np.int64)
-    cuts = np.zeros((stop - start, binning.n_features, n_thresholds), dtype=np.int64)
-    for t in range(start, stop):
-        rng = np.random.default_rng([seed, t, 1])
+        return np.empty((n_rounds, n_drawn, 0), dtype=np.int64)
+    cuts = np.zeros((n_rounds, n_drawn, n_thresholds), dtype=np.int64)
+    for r in range(n_rounds):
+        rng = np.random.default_rng([seed, start + r, 1])
         part = rng.random((binning.n_features, n_thresholds))
         values = (1 - part) * binning.lowest[:, None] + part * binning.highest[:, None]
-        for e in np.flatnonzero(binning.n_cuts):
-            last = binning.n_cuts[e] - 1
+        for j, e in enumerate(columns[r]):
+            last = max(binning.n_cuts[e] - 1, 0)
             # Between two cuts all thresholds split the rows alike.
             position = np.searchsorted(binning.cuts[e, : last + 1], values[e])
-            cuts[t - start, e] = np.minimum(position, last)
+            cuts[r, j] = np.minimum(position, last)
     return cuts
 
 
@@ -196,7 +197,7 @@ def tree_rounds(
     directions : ndarray of int of shape (n_features,)
         As in `stump_rounds`; all 0 unless `max_depth` is 1.
     """
-    tried = symmetric_trees.Tried(binning.n_cuts, binning.has_missing, np.ones_like(binning.n_cuts), directions)
+    cuts = Cuts(binning.n_cuts, binning.has_missing, directions)
     # A column without gaps has n cuts; with gaps there is one more candidate, the test for missing values.
     n_candidates = binning.n_cuts + binning.has_missing
     usable = np.flatnonzero(n_candidates)
@@ -209,16 +210,16 @@ def tree_rounds(
         if not loss.set_derivatives():
             return
         tries_one = splitter == "random" or (splitter == "mixed" and t % 2 == 1)
-        columns, cuts = draw(seed, t, n_candidates.tobytes(), shape)
+        columns, tries = draw(seed, t, n_candidates.tobytes(), shape)
         if not tries_one:
-            cuts = columns[:, :0]
+            tries = tries[:, :, :0]
         noise_now = 0.0 if tries_one else noise * (1.0 - t / fading)
         round_key = np.uint64(symmetric_trees.round_key_of(seed, t))
-        terms = columns, cuts, tried, float(l2), noise_now, round_key, bootstrap
+        terms = columns, tries, cuts, float(l2), noise_now, round_key, bootstrap
         if isinstance(rows, Rows):
-            splits, gains, values = symmetric_trees.grow_at_once(rows.for_trees, *terms)
+            splits, gains, values = symmetric_trees.gradient_tree_at_once(rows.arrays, *terms)
         else:
-            splits, gains, values = symmetric_trees.grow(rows, *terms)
+            splits, gains, values = symmetric_trees.gradient_tree(rows, *terms)
         if len(splits) == 0:  # the gradients have vanished
             return
         values *= learning_rate
@@ -229,7 +230,7 @@ def tree_rounds(
 # As for stumps: the fits that calibrate a model draw the same.
 @lru_cache(maxsize=2048)
 def draw_splits(seed, t, n_candidates, shape):
-    """Columns to search at each level of the tree of a round, and a cut of each.
+    """Columns to search at each level of the tree of a round, and a cut of each, shape (n_levels, n_drawn, 1).
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ def draw_splits(seed, t, n_candidates, shape):
     if shape[1] < len(usable):
         order = rng.random(columns.shape).argpartition(shape[1] - 1)[:, : shape[1]]
         columns = usable[np.sort(order)]
-    return columns, rng.integers(0, n_candidates[columns])
+    return columns, rng.integers(0, n_candidates[columns])[:, :, None]
 
 
 def score_trees(splits, values, X, n_jobs=None):

@@ -145,7 +145,7 @@ def _powers(rows, center):
 
 def _set_slopes(rows, slopes, factor):
     """Set the derivatives from slopes: groups of better and worse rows, coefficient, their slopes and curvatures."""
-    total = rows.for_trees.derivatives
+    total = rows.derivatives
     total[:] = 0.0
     for a, b, coefficient, better, worse in slopes:
         total[:, rows.groups[a]] += coefficient * better
@@ -180,7 +180,7 @@ def _exact_slopes(rows, center, pairs, factor):
     order = np.concatenate(by_group)
     powers = np.exp([center - scores, scores - center])
     slopes = pair_losses.exact_slopes(order, powers, rows.weights, factor, rows.bounds, np.array(pairs))
-    rows.for_trees.derivatives[:] = slopes
+    rows.derivatives[:] = slopes
 
 
 def _loss_on_grid(rows, scale, n_nodes, pairs):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fewlabel.kernels import stumps, symmetric_trees
+from fewlabel.kernels import symmetric_trees
 from fewlabel.kernels.step_functions import add_scores
 
 
@@ -38,11 +38,11 @@ class Rows:
     ----------
     weights : ndarray of shape (n_rows,)
         Weights that sum to one in each group, over all parts.
-    for_stumps : stumps.WeightedRows
-        What the kernels of stumps work on, set by `weigh`.
+    arrays : symmetric_trees.RowArrays
+        What the kernels work on: with weights, set by `weigh`, or with derivatives, set by `derivatives`.
     """
 
-    for_stumps = None
+    arrays = None
 
     def __init__(self, codes, n_codes, bounds, scores, sample_weight, totals):
         self.codes = codes
@@ -103,18 +103,15 @@ class Rows:
         """
         scores = self.scores_with(table)
         weights = np.stack([-scores, scores])
-        nowhere = np.zeros(self.n_codes, dtype=np.uint8)
-        self.for_stumps = stumps.WeightedRows(
-            self.codes, weights, self.bounds, uses, np.array([-1]), nowhere, np.ones(2)
-        )
+        self.arrays = self._arrays(weights=weights, uses=uses)
         return np.array([[kind[group].max(initial=-np.inf) for group in self.groups] for kind in weights])
 
     def exponentiate(self, largest):
         """Replace log-weights w by the row's weight times ``exp(w - largest)``, or by 0 where they are not needed."""
-        for kind, of_kind in enumerate(self.for_stumps.weights):
+        for kind, of_kind in enumerate(self.arrays.weights):
             for g, group in enumerate(self.groups):
                 of_group = of_kind[group]
-                if not self.for_stumps.uses[kind, g]:
+                if not self.arrays.uses[kind, g]:
                     of_group[:] = 0.0
                     continue
                 of_group -= largest[kind, g]
@@ -123,33 +120,57 @@ class Rows:
 
     def weights_by_group(self):
         """The weights of each kind and group: six terms to sum."""
-        return [kind[group] for kind in self.for_stumps.weights for group in self.groups]
+        return [kind[group] for kind in self.arrays.weights for group in self.groups]
 
     def divide(self, sums):
         """Divide the two weights by a number for each kind and group."""
         for g, group in enumerate(self.groups):
-            self.for_stumps.weights[:, group] /= sums[:, g : g + 1]
+            self.arrays.weights[:, group] /= sums[:, g : g + 1]
 
-    # Two derivatives per row, for boosting with trees.
+    # Two derivatives per row, for boosting by gradients.
+
+    @property
+    def derivatives(self):
+        """Negative gradients and second derivatives, shape (2, n_rows); a loss sets them."""
+        if self.arrays is None:
+            n_rows = len(self.scores)
+            # A row of weight w counts as w rows that have a gradient of g / w each: their squares sum to g^2 / w.
+            given = np.ones(n_rows) if self.sample_weight is None else self.sample_weight
+            self.arrays = self._arrays(
+                derivatives=np.empty((2, n_rows)),
+                packed=np.empty(n_rows, dtype=np.int64),
+                keys=self.keys,
+                per_weight=1.0 / np.where(given > 0, given, 1.0),
+            )
+        return self.arrays.derivatives
 
     @cached_property
-    def for_trees(self):
-        """The arrays that the kernels of trees work on; a loss sets the derivatives."""
-        n_rows = len(self.scores)
-        # A row of weight w counts as w rows that have a gradient of g / w each: their squares sum to g^2 / w.
-        given = np.ones(n_rows) if self.sample_weight is None else self.sample_weight
+    def keys(self):
+        """A number for each row, from its codes and its label."""
         # Identical rows with the same label share their bootstrap weight.
         keys = np.repeat(np.array([1, 0, -1]).astype(np.uint64), self.sizes)
         symmetric_trees.hash_rows(self.codes, keys)
-        return symmetric_trees.TreeRows(
+        return keys
+
+    def _arrays(self, **used):
+        """The arrays of the kernels: those in use, and empty ones for the others."""
+        unused = {
+            "weights": np.empty((2, 0)),
+            "uses": np.zeros((2, 3), dtype=np.bool_),
+            "derivatives": np.empty((2, 0)),
+            "packed": np.empty(0, dtype=np.int64),
+            "keys": np.empty(0, dtype=np.uint64),
+            "per_weight": np.empty(0),
+        }
+        return symmetric_trees.RowArrays(
             codes=self.codes,
             n_codes=self.n_codes,
-            keys=keys,
-            per_weight=1.0 / np.where(given > 0, given, 1.0),
-            derivatives=np.empty((2, n_rows)),
-            packed=np.empty(n_rows, dtype=np.int64),
-            leaf=np.zeros(n_rows, dtype=np.uint8),
+            bounds=self.bounds,
+            leaf=np.zeros(len(self.scores), dtype=np.uint8),
+            step_waits=np.zeros(1, dtype=np.bool_),
+            waiting_factors=np.ones((2, 2)),
             scores=self.scores,
+            **{**unused, **used},
         )
 
 

@@ -1,11 +1,24 @@
-"""Symmetric (oblivious) trees: one split per level, shared by all leaves of that level.
+"""Boosting with symmetric (oblivious) trees: one split per level, shared by all leaves of that level.
 
-Gradients are summed as integers, whose sums do not depend on their order, so a tree does not depend, in any bit, on the
-number of threads or on the order of the rows. Random numbers are hashes of what they belong to (a row, a split) and of
-the round, for the same reason.
+A stump is a tree of one level. Every tree is grown by `grow`: at each level `search` sums an integer of each row by
+leaf and code, and takes the split with the best score. What the integers are, and what the score of a split is, is the
+`Criterion`:
 
-`grow` is written once. `grow_at_once` is the same function compiled, for rows in one piece; for rows in several pieces
-it runs as Python, and its sums over rows are those that the pieces return.
+- signed weights, and the edge of a split: AdaBoost and its relatives, whose steps are known in closed form;
+- a gradient and a second derivative in one integer, and G^2 / (H + lambda) summed over the leaves: gradient boosting.
+
+Sums of integers do not depend on their order, so a model does not depend, in any bit, on the number of threads, on how
+the rows are split, or on the order of the rows. Random numbers are hashes of what they belong to (a row, a split) and
+of the round, for the same reason.
+
+Rows are in three groups: rows ``bounds[g]:bounds[g + 1]`` are group g, the positives, the unlabeled rows and the
+negatives. In boosting by weights, row i has two kinds of weight, ``weights[0, i]`` ~ exp(-f) as the better member of
+its pairs and ``weights[1, i]`` ~ exp(f) as the worse one. Arrays of shape (2, 3) are indexed by kind of weight and
+group.
+
+`gradient_tree` and `weighted_rounds` are written once. The same functions compiled, `gradient_tree_at_once` and
+`weighted_rounds_at_once`, are for rows in one piece; for rows in several pieces they run as Python, and their sums over
+rows are those that the pieces return.
 """
 
 import math
@@ -17,13 +30,22 @@ from numba.types import Array, float32, float64, int64, uint8, void
 
 from fewlabel.jit import njit, over_parts
 
-_BLOCK = 4096  # gradients of a block (32 KiB) stay in the first-level cache while all columns read them
-_SCORE_BLOCK = 256
-_MOST_JOINT = 5000  # leaves and codes of two columns: four such histograms stay in the second-level cache
+UNIT = 2.0**60  # integers per unit of weight
+# Edges that differ by less than 1e-12 of all weight are equal, so that rounding never chooses a stump.
+TIE = int(1e-12 * UNIT)
+NO_STEP = 1e-12  # a step of at most this length counts as none
+VANISHED = -600.0  # log of an objective that is zero up to rounding: nothing is left to learn
+REFRESH = 200.0  # recompute weights once they may have moved by exp(200): far from overflow and underflow
 PACKED_TOTAL = 2.0**30  # of the integers that gradients become in a histogram
 LEAF_TOTAL = 2.0**52  # of those that give the values of the leaves: floats hold them exactly
 TINY = 1e-200  # gradients that sum to less have nothing left to teach
-_TIE = 1e-7  # scores that differ by less, relatively, are equal: rounding does not choose a split
+_RELATIVE_TIE = 1e-7  # scores of gradients that differ by less, relatively, are equal
+_EDGE_ERROR = 1e-9  # of bounds of edges: weights are rounded to integers, one by one
+_EPSILON = np.finfo(np.float64).eps
+_BLOCK = 2048  # integers of a block (16 KiB) stay in the first-level cache while all columns read them
+_SCORE_BLOCK = 256
+_MOST_JOINT = 5000  # leaves and codes of two columns: four such histograms stay in the second-level cache
+_FIRST_COLUMNS = 4  # columns that a guarded search looks at first: the histogram works on four at a time
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
@@ -38,26 +60,96 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _LOW = np.int64(0xFFFFFFFF)
 
 
-class TreeRows(NamedTuple):
-    """Rows in one piece."""
+class RowArrays(NamedTuple):
+    """Rows in one piece. Boosting by weights leaves the derivatives empty, and boosting by gradients the weights."""
 
     codes: np.ndarray  # (n_features, n_rows), uint8; the last code is that of missing values
     n_codes: int
-    keys: np.ndarray  # (n_rows,), uint64, of `hash_rows`
-    per_weight: np.ndarray  # (n_rows,): factor of the squared gradient of each row
+    bounds: np.ndarray  # (4,)
+    leaf: np.ndarray  # (n_rows,), uint8: of the tree that grows, or of the last one
+    weights: np.ndarray  # (2, n_rows)
+    uses: np.ndarray  # (2, 3), bool: the kinds and groups with weights
+    # The last step multiplies weights when the next histogram reads them: a pass of its own would cost as much again.
+    step_waits: np.ndarray  # (1,), bool
+    waiting_factors: np.ndarray  # (2, 2): of each kind of weight in the two leaves
     derivatives: np.ndarray  # (2, n_rows): negative gradients and second derivatives
     packed: np.ndarray  # (n_rows,), int64, of `plant`
-    leaf: np.ndarray  # (n_rows,), uint8
+    keys: np.ndarray  # (n_rows,), uint64, of `hash_rows`
+    per_weight: np.ndarray  # (n_rows,): factor of the squared gradient of each row
     scores: np.ndarray  # (n_rows,)
 
 
-class Tried(NamedTuple):
-    """The cuts of the columns."""
+class Cuts(NamedTuple):
+    """The cuts of the columns. Cut k sends codes above k up; the cut n_cuts, missing values and nothing else."""
 
     n_cuts: np.ndarray  # (n_features,)
     has_missing: np.ndarray  # (n_features,), bool
-    only_cut: np.ndarray  # (n_features,): 1 for each
-    directions: np.ndarray  # (n_features,): 1 or -1 where the value above a cut must not be lower or higher than below
+    directions: np.ndarray  # (n_features,): 1 if the score must not fall along the column, -1 not rise, 0 either
+
+
+class Criterion(NamedTuple):
+    """What a histogram sums, and the score of a split."""
+
+    by_edge: bool
+    coefficients: np.ndarray  # (2, 3): signed weights are these times the weights, rounded
+    least_edge: int  # edges must be larger than this in size
+    most_edge: int  # and smaller than this
+    is_guarded: bool  # whether these two, or the next one, may reject an edge
+    non_negative: bool  # whether the error on the negatives must not be negative
+    # Bounds of the largest edge of each column leave most columns out of most searches; empty for no bounds.
+    lower: np.ndarray  # (n_features,)
+    upper: np.ndarray
+    l2: float  # penalty in units of the packed second derivatives
+    noise: float  # standard deviation of the noise on scores
+
+
+class StepRule(NamedTuple):
+    """What distinguishes one booster of stumps from another.
+
+    The objective is a sum of pairs, ``exp(log_pairs)`` times the masses of their two groups, or of signed masses,
+    ``signs * exp(log_weights)`` times each.
+    """
+
+    is_pairs: bool
+    log_pairs: np.ndarray  # (3,): positive and negative, positive and unlabeled, unlabeled and negative
+    log_weights: np.ndarray  # (2, 3)
+    signs: np.ndarray  # (2, 3)
+    keeps_sizes: bool  # whether the masses keep their first sizes, whatever the weights
+    is_exact: bool  # whether a step minimizes the risk of the pairs, or a bound on it
+    rho: float
+    least_edge: float
+    least_wrong: float  # keeps a step finite if nothing is on the wrong side
+    max_step: float
+    low_factor: float  # the move where a stump is silent, as a multiple of the step
+    is_guarded: bool  # whether a stump must have a positive error
+    non_negative: bool  # whether its error on the negatives must not be negative
+    least_negative_risk: float  # ends the fit
+
+
+class State(NamedTuple):
+    """What rounds of boosting by weights change."""
+
+    uses: np.ndarray  # (2, 3), bool: the kinds and groups that count
+    log_mass: np.ndarray  # (2, 3): log mean exp(-f) and log mean exp(f)
+    sums: np.ndarray  # (2, 3): sums of the weights
+    coefficients: np.ndarray  # (2, 3): signed weight of each mass; the absolute values sum to one
+    lower: np.ndarray  # (n_features,): bounds of the largest edge of each column
+    upper: np.ndarray
+    table: np.ndarray  # (n_features, n_codes): sum of the stumps by column and code
+    totals: np.ndarray  # (2, 3), int64: weight of the rows in the last search
+    shares: np.ndarray  # (2, 3, 2): share of it where the stump is silent, and where it fires
+    total_step: np.ndarray  # (1,): sum of all steps
+    moved: np.ndarray  # (1,): sum of the moves since the weights were computed from the scores
+    log_objective: np.ndarray  # (1,)
+
+
+class Found(NamedTuple):
+    """The stumps of some rounds."""
+
+    splits: np.ndarray  # (n_rounds, 3): column, cut, and whether missing values go above it
+    values: np.ndarray  # (n_rounds, 2): added at or below the cut, and above it
+    log_objectives: np.ndarray  # (n_rounds,)
+    log_mass: np.ndarray  # (n_rounds, 2, 3)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -89,7 +181,7 @@ def draw_variates(keys, round_key):
     return variates
 
 
-@over_parts("for_trees")
+@over_parts("arrays")
 @njit(cache=True, nogil=True)
 def bootstrap(rows, round_key):
     """Multiply the derivatives of each row by a standard exponential variate."""
@@ -125,7 +217,7 @@ def whole_sum(values, unit):
     return total
 
 
-@over_parts("for_trees")
+@over_parts("arrays")
 @njit(cache=True, nogil=True)
 def derivative_sizes(rows, counts_squares):
     """Absolute gradients and Hessians and, if they count, squared gradients of rows of weight one: terms to sum."""
@@ -148,7 +240,7 @@ def _totals_of_one_part(rows, counts_squares):
     return totals
 
 
-@over_parts("for_trees")
+@over_parts("arrays")
 @njit(cache=True, nogil=True)
 def plant(rows, units):
     """Start a tree: all rows are in one leaf, and gradients and Hessians become integers, multiples of `units`.
@@ -166,22 +258,122 @@ def plant(rows, units):
         packed[i] = (g << np.int64(32)) + h
 
 
-@over_parts("for_trees", merge=np.add)
+@over_parts("arrays", merge=np.add)
 @njit(cache=True, nogil=True)
-def code_sums(rows, columns, n_leaves):
-    """Sum the packed derivatives by column, leaf and code, shape (len(columns), n_leaves, n_codes), int64."""
+def code_sums(rows, columns, coefficients, n_leaves):
+    """Sum an integer of each row by column, leaf and code.
+
+    The integer is the packed derivatives. Rows without them have weights: the coefficients of its group times the two
+    weights of the row, rounded. The step that waits is taken first, block by block.
+
+    Parameters
+    ----------
+    rows : RowArrays
+    columns : ndarray of int64
+    coefficients : ndarray of shape (2, 3)
+        Of each kind of weight and group, times `UNIT`. A group with two zeros is skipped.
+    n_leaves : int
+        1 for weights.
+
+    Returns
+    -------
+    ndarray of shape (len(columns), n_leaves, n_codes), int64
+    """
     n_codes = rows.n_codes
     # One addition for two columns pays if its table stays in the cache, and rows are many for its cells.
     n_joint = n_leaves * n_codes * n_codes
-    if n_joint > _MOST_JOINT or rows.leaf.size < 8 * n_joint:
-        hist = _of_columns(rows, columns, n_leaves)
-    else:
+    if n_joint <= _MOST_JOINT and rows.packed.size >= 8 * n_joint:
         hist = _of_pairs(rows, columns, n_leaves)
+    elif n_leaves == 1:
+        hist = _of_one_leaf(rows, columns, coefficients)
+    else:
+        hist = _of_leaves(rows, columns, n_leaves)
     return hist.reshape((columns.size, n_leaves, n_codes))
 
 
 @njit(cache=True, nogil=True)
-def _of_columns(rows, columns, n_leaves):
+def _of_one_leaf(rows, columns, coefficients):
+    """The place of a row in a histogram is its code."""
+    hist = np.zeros((columns.size, rows.n_codes), dtype=np.int64)
+    signed = np.empty(_BLOCK, dtype=np.int64)
+    # Each read of a field counts a reference, which takes longer than the work on a few rows.
+    codes = rows.codes
+    bounds = rows.bounds
+    packed = rows.packed
+    up_weights = rows.weights[0]
+    down_weights = rows.weights[1]
+    uses = rows.uses
+    leaf = rows.leaf
+    step_waits = rows.step_waits[0]
+    factors = rows.waiting_factors
+    for g in range(3):
+        up = coefficients[0, g]
+        down = coefficients[1, g]
+        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
+            hi = min(lo + _BLOCK, bounds[g + 1])
+            if packed.size > 0:
+                _add_codes(codes, columns, packed[lo:hi], lo, hi, hist)
+                continue
+            if step_waits and uses[0, g]:
+                _multiply(up_weights[lo:hi], leaf[lo:hi], factors[0])
+            if step_waits and uses[1, g]:
+                _multiply(down_weights[lo:hi], leaf[lo:hi], factors[1])
+            if up != 0.0 or down != 0.0:
+                _sign(up_weights[lo:hi], down_weights[lo:hi], up, down, signed)
+                _add_codes(codes, columns, signed, lo, hi, hist)
+    rows.step_waits[0] = False
+    return hist
+
+
+@njit(cache=True, nogil=True)
+def _multiply(weights, leaf, factors):
+    low = factors[0]
+    high = factors[1]
+    for i in range(weights.size):
+        weights[i] *= high if leaf[i] else low
+
+
+@njit(cache=True, nogil=True)
+def _sign(up_weights, down_weights, up, down, signed):
+    if down == 0.0:  # do not read what does not count
+        for i in range(up_weights.size):
+            signed[i] = np.int64(np.rint(up * up_weights[i]))
+    elif up == 0.0:
+        for i in range(up_weights.size):
+            signed[i] = np.int64(np.rint(down * down_weights[i]))
+    else:
+        for i in range(up_weights.size):
+            signed[i] = np.int64(np.rint(up * up_weights[i] + down * down_weights[i]))
+
+
+@njit(cache=True, nogil=True)
+def _add_codes(codes, columns, integers, lo, hi, hist):
+    """Add the integers of the rows ``lo:hi`` to the histograms of the columns."""
+    quads = columns.size - columns.size % 4
+    for j in range(0, quads, 4):  # four columns per pass: an integer is loaded once for four additions
+        c0 = codes[columns[j], lo:hi]
+        c1 = codes[columns[j + 1], lo:hi]
+        c2 = codes[columns[j + 2], lo:hi]
+        c3 = codes[columns[j + 3], lo:hi]
+        h0 = hist[j]
+        h1 = hist[j + 1]
+        h2 = hist[j + 2]
+        h3 = hist[j + 3]
+        for i in range(hi - lo):
+            value = integers[i]
+            h0[c0[i]] += value
+            h1[c1[i]] += value
+            h2[c2[i]] += value
+            h3[c3[i]] += value
+    for j in range(quads, columns.size):
+        c0 = codes[columns[j], lo:hi]
+        h0 = hist[j]
+        for i in range(hi - lo):
+            h0[c0[i]] += integers[i]
+
+
+@njit(cache=True, nogil=True)
+def _of_leaves(rows, columns, n_leaves):
     """Find the places of a block's rows in a loop of their own, which is vectorized."""
     codes = rows.codes
     packed = rows.packed
@@ -263,7 +455,7 @@ def _add(hist, at, weights):
                 h0[at[k, i]] += weights[i]
 
 
-@over_parts("for_trees", merge=np.add)
+@over_parts("arrays", merge=np.add)
 @njit(cache=True, nogil=True)
 def cut_sums(rows, columns, cuts, n_leaves):
     """Sum the packed derivatives by column, leaf, and side of one cut per column.
@@ -298,92 +490,293 @@ def _place(code, cut, missing, base, at):
         at[i] = base[i] + (code[i] > cut) + (code[i] == missing)
 
 
-@njit(cache=True, nogil=True)
-def best_split(hist, columns, n_cuts, tried, l2, noise, first_only, key):
-    r"""The split with the largest score, :math:`\sqrt{\sum G^2 / (H + \lambda)}` over the leaves that it makes.
+@register_jitable(inline="always")
+def split_sums(rows, criterion, cuts, columns, tries, n_leaves):
+    """Sums of the codes up to each one by column and leaf, missing values apart: of all rows, and as positives."""
+    one_cut = tries.shape[1] == 1 and not criterion.by_edge
+    if one_cut:
+        hist = cut_sums(rows, columns, tries.reshape(-1), n_leaves)
+    else:
+        hist = code_sums(rows, columns, criterion.coefficients, n_leaves)
+    accumulate(hist, columns, cuts.n_cuts, one_cut)
+    positive = hist  # or not read
+    if criterion.non_negative:
+        as_positives = criterion.coefficients * np.array([[1.0], [0.0]])
+        positive = code_sums(rows, columns, as_positives, n_leaves)
+        accumulate(positive, columns, cuts.n_cuts, one_cut)
+    return hist, positive
 
-    Accumulates `hist` in place. Cut k < n_cuts sends codes above k up; the cut n_cuts sends missing values up and
-    nothing else. Ties within `_TIE` go to the first column, then the lowest cut, then to missing values that go down.
+
+@njit(cache=True, nogil=True)
+def accumulate(hist, columns, n_cuts, one_cut):
+    """Turn the sums of each code into sums of the codes up to it; missing values stay apart."""
+    for j in range(hist.shape[0]):
+        last = 1 if one_cut else n_cuts[columns[j]]
+        for leaf in range(hist.shape[1]):
+            of_leaf = hist[j, leaf]
+            for k in range(1, last + 1):
+                of_leaf[k] += of_leaf[k - 1]
+
+
+@njit(cache=True, nogil=True)
+def first_columns(criterion, columns):
+    """Columns to search first; all that can have the best split, unless edges are guarded.
+
+    A guard may reject the largest edge of a column, so that a lower bound says nothing. The columns with the largest
+    upper bounds then leave out most of the others.
+    """
+    lower = criterion.lower
+    upper = criterion.upper
+    if upper.size == 0:
+        return columns
+    if criterion.is_guarded:
+        order = np.argsort(-upper[columns], kind="mergesort")
+        return np.sort(columns[order[:_FIRST_COLUMNS]])
+    least = -np.inf
+    for e in columns:
+        least = max(least, lower[e])
+    chosen = np.empty_like(columns)
+    n_chosen = 0
+    for e in columns:
+        chosen[n_chosen] = e  # overwritten by the next one if it is not chosen
+        n_chosen += upper[e] >= least - _EDGE_ERROR
+    return chosen[:n_chosen]
+
+
+@njit(cache=True, nogil=True)
+def other_columns(criterion, columns, searched, size):
+    """Columns that have not been searched, and can have an edge of this size."""
+    upper = criterion.upper
+    chosen = np.empty_like(columns)
+    n_chosen = 0
+    n_passed = 0
+    for e in columns:
+        if n_passed < searched.size and searched[n_passed] == e:
+            n_passed += 1
+        elif upper[e] >= size - _EDGE_ERROR:
+            chosen[n_chosen] = e
+            n_chosen += 1
+    return chosen[:n_chosen]
+
+
+@register_jitable(inline="always")
+def search(rows, cuts, criterion, columns, tries, n_leaves, key):
+    """The best split of a level.
 
     Parameters
     ----------
-    hist : ndarray of shape (len(columns), n_leaves, n_codes), int64
+    rows : RowArrays, or an object with the methods `ask`, `tell` and `sums`
+    cuts : Cuts
+    criterion : Criterion
     columns : ndarray of int64
-    n_cuts : ndarray of shape (n_features,)
-        Number of cuts of each column.
-    tried : Tried
-        Splits against its directions, of trees of one level, are not tried.
-    l2 : float
-        :math:`\lambda`, in units of the packed Hessian.
-    noise : float
-        Standard deviation of the noise on each score.
-    first_only : bool
-        Whether to try the first cut of each column only.
+        The columns to search, ascending.
+    tries : ndarray of shape (len(columns), n_tries) or (any, 0), int64
+        The only cuts to try of each; all of them if there are none.
+    n_leaves : int
     key : uint64
         Seed of the noise.
 
     Returns
     -------
-    position, cut, missing_up : int
-        Position in `columns`; -1 if no column has a split.
+    column, cut, missing_up : int
+        Column -1 if there is no split.
     score : float
-        The score without noise.
+        Without noise; the signed edge, if it is one.
+    total : int
+        Sum of the rows of the first leaf.
     """
-    n_codes = hist.shape[2]
-    plain = np.empty((columns.size, n_codes, 2))
-    noisy = np.empty((columns.size, n_codes, 2))
+    searched = first_columns(criterion, columns)
+    searched_tries = tries_of(searched, columns, tries)
+    hist, positive = split_sums(rows, criterion, cuts, searched, searched_tries, n_leaves)
+    best = best_split(hist, positive, searched, searched_tries, cuts, criterion, key)
+    if criterion.is_guarded:
+        others = other_columns(criterion, columns, searched, abs(best[3]) / UNIT)
+        if others.size > 0:
+            more, more_positive = split_sums(rows, criterion, cuts, others, tries_of(others, columns, tries), n_leaves)
+            both = np.concatenate((searched, others))
+            order = np.argsort(both)  # ties go to the first column
+            hist = np.concatenate((hist, more))[order]
+            positive = np.concatenate((positive, more_positive))[order]
+            searched = both[order]
+            best = best_split(hist, positive, searched, tries_of(searched, columns, tries), cuts, criterion, key)
+    position, cut, missing_up, score = best
+    column = searched[max(position, 0)]
+    if tries.shape[1] == 1 and not criterion.by_edge:
+        cut = tries[position, 0]
+        total = hist[0, 0, 1] + hist[0, 0, 2]
+    else:
+        total = hist[0, 0, cuts.n_cuts[searched[0]]] + hist[0, 0, -1]
+    return column if position >= 0 else -1, cut, missing_up, score, total
+
+
+@njit(cache=True, nogil=True)
+def tries_of(searched, columns, tries):
+    """The cuts to try of some of the columns."""
+    if tries.shape[1] == 0 or searched.size == columns.size:
+        return tries
+    return tries[np.searchsorted(columns, searched)]
+
+
+@njit(cache=True, nogil=True)
+def best_split(below, below_positive, columns, tries, cuts, criterion, key):
+    """The split with the largest score.
+
+    Ties go to the first column, then the lowest cut, then to missing values that go down.
+
+    Parameters
+    ----------
+    below, below_positive : ndarray of shape (len(columns), n_leaves, n_codes), int64
+        Of `split_sums`. The second is read if errors on negatives must not be negative.
+    columns : ndarray of int64
+    tries : ndarray of shape (len(columns), n_tries) or (any, 0), int64
+    cuts : Cuts
+    criterion : Criterion
+        Edges become the bounds of their columns.
+    key : uint64
+
+    Returns
+    -------
+    position, cut, missing_up : int
+        Position in `columns`; -1 if there is no split.
+    score : float
+        As in `search`.
+    """
+    by_edge = criterion.by_edge
+    one_cut = tries.shape[1] == 1 and not by_edge
+    n_codes = below.shape[2]
+    scores = np.empty((columns.size, 2, n_codes))
+    noisy = np.empty_like(scores) if criterion.noise > 0.0 else scores
+    largest = np.empty(columns.size)
     best = -np.inf
+    # Fields that are read in a loop would be counted as references each time.
+    n_cuts = cuts.n_cuts
+    has_missing = cuts.has_missing
+    directions = cuts.directions
+    lower = criterion.lower
+    upper = criterion.upper
     for j in range(columns.size):
         e = columns[j]
-        has_missing = tried.has_missing[e]
-        direction = tried.directions[e]
-        n_tried = 1 if first_only else n_cuts[e] + has_missing
-        _accumulate(hist[j], n_cuts[e])
-        _score_splits(hist[j], n_cuts[e], has_missing, n_tried, l2, plain[j])
-        for k in range(n_tried):
-            for missing_up in range(2):
-                if direction and _is_against(hist[j, 0], n_cuts[e], has_missing, k, missing_up, l2, direction):
-                    plain[j, k, missing_up] = -np.inf
-                score = plain[j, k, missing_up]
-                if noise > 0.0:
-                    score += noise * _near_normal(key, (e * n_codes + k) * 2 + missing_up)
-                noisy[j, k, missing_up] = score
-                best = max(best, score)
+        column = (n_cuts[e], has_missing[e], directions[e])
+        if by_edge:
+            size = _score_edges(below[j, 0], column, scores[j])
+            lower[e] = size / UNIT
+            upper[e] = size / UNIT
+            largest[j] = size
+            if criterion.is_guarded or tries.shape[1] > 0:
+                largest[j] = _reject_edges(below[j, 0], below_positive[j, 0], column, tries, j, criterion, scores[j])
+        else:
+            if one_cut:  # the sums on the sides of one cut are those of a column with no other
+                column = (np.int64(1), has_missing[e], directions[e])
+            n_tried = 1 if one_cut else column[0] + has_missing[e]
+            largest[j] = _score_gains(below[j], column, n_tried, criterion.l2, scores[j])
+            if criterion.noise > 0.0:
+                largest[j] = _add_noise(scores[j], column, n_tried, e * n_codes, criterion.noise, key, noisy[j])
+        best = max(best, largest[j])
     # Noise may make a score negative, so that the tie is measured by its size.
-    least = best - _TIE * abs(best)
+    least = best - (TIE if by_edge else _RELATIVE_TIE * abs(best))
+    if by_edge:
+        least = max(least, criterion.least_edge + 1.0)
     for j in range(columns.size):
-        e = columns[j]
-        for k in range(1 if first_only else n_cuts[e] + tried.has_missing[e]):
-            for missing_up in range(2):
-                if noisy[j, k, missing_up] >= least > -np.inf:
-                    return j, k, missing_up, plain[j, k, missing_up]
+        if largest[j] >= least > -np.inf:
+            e = columns[j]
+            cut, missing_up = _first_split(noisy[j], 1 if one_cut else n_cuts[e], has_missing[e], least)
+            score = scores[j, missing_up, cut]
+            if by_edge:
+                score = float(_edge(below[j, 0], n_cuts[e], has_missing[e], cut, missing_up))
+            return j, cut, missing_up, score
     return -1, 0, 0, 0.0
 
 
 @njit(cache=True, nogil=True)
-def _accumulate(hist, n_cuts):
-    """Turn the sums of each leaf by code into sums of the codes up to each one; missing values stay apart."""
-    for leaf in range(hist.shape[0]):
-        of_leaf = hist[leaf]
-        for k in range(1, n_cuts + 1):
-            of_leaf[k] += of_leaf[k - 1]
+def _first_split(scores, n_cuts, has_missing, least):
+    """The first split of a column with at least this score; there is one."""
+    for cut in range(n_cuts):
+        for missing_up in range(1 + has_missing):
+            if scores[missing_up, cut] >= least:
+                return cut, missing_up
+    return n_cuts, 1  # the test for missing values
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _edge(below, n_cuts, has_missing, cut, missing_up):
+    """The weight above a cut less that below it."""
+    missing = below[below.size - 1] if has_missing else 0
+    up = below[n_cuts] - below[cut] + missing_up * missing
+    return 2 * up - below[n_cuts] - missing
 
 
 @njit(cache=True, nogil=True)
-def _score_splits(below, n_cuts, has_missing, n_tried, l2, scores):
-    """Write the scores of the first splits of a column, by cut and side of missing values, from accumulated sums.
+def _score_edges(below, column, scores):
+    """Write the size of the edge of each split of a column, negative if against the direction; return the largest.
 
-    They are -inf where the column has no such split.
+    A stump that fires above its cut has the edge, the one that fires below it the negative edge: both are tried at
+    once.
     """
+    n_cuts, has_missing, direction = column
+    largest = np.int64(-1)
+    for missing_up in range(1 + has_missing):
+        of_side = scores[missing_up]
+        # At cut 0 the edge, without what is below: a loop of one subtraction is vectorized.
+        first = _edge(below, n_cuts, has_missing, 0, missing_up) + 2 * below[0]
+        for k in range(n_cuts):
+            edge = first - 2 * below[k]
+            size = abs(edge) if direction == 0 else direction * edge
+            largest = max(largest, size)
+            of_side[k] = size
+    if has_missing:
+        # A stump that tests for missing values only is constant along the column.
+        size = abs(_edge(below, n_cuts, has_missing, n_cuts, 1))
+        largest = max(largest, size)
+        scores[1, n_cuts] = size
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _reject_edges(below, below_positive, column, tries, position, criterion, scores):
+    """Write -inf where the guard rejects an edge, and at cuts that are not to be tried; return the largest left."""
+    n_cuts, has_missing, _ = column
+    largest = -np.inf
+    allowed = np.ones(n_cuts + 1, dtype=np.bool_)
+    if tries.shape[1] > 0:
+        allowed[:n_cuts] = False  # the test for missing values is always tried
+        for cut in tries[position]:
+            allowed[cut] = True
+    missing = below[below.size - 1] if has_missing else 0
+    missing_positive = below_positive[below.size - 1] if has_missing else 0
+    # A signed weight is the weight as a positive minus the weight as a negative.
+    all_negative = below_positive[n_cuts] + missing_positive - below[n_cuts] - missing
+    for k in range(n_cuts + has_missing):
+        for missing_up in range(k == n_cuts, 1 + has_missing):
+            edge = _edge(below, n_cuts, has_missing, k, missing_up)
+            size = abs(edge)
+            is_rejected = size <= criterion.least_edge or size >= criterion.most_edge or not allowed[k]
+            if criterion.non_negative and not is_rejected:
+                up = below[n_cuts] - below[k] + missing_up * missing
+                negative = below_positive[n_cuts] - below_positive[k] + missing_up * missing_positive - up
+                if edge < 0:  # the other polarity
+                    negative = all_negative - negative
+                is_rejected = negative < -TIE
+            if is_rejected:
+                scores[missing_up, k] = -np.inf
+            largest = max(largest, scores[missing_up, k])
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _score_gains(below, column, n_tried, l2, scores):
+    r"""Write :math:`\sqrt{\sum G^2 / (H + \lambda)}` over the leaves of each split, return the largest."""
+    n_cuts, has_missing, direction = column
     last = below.shape[1] - 1
-    for missing_up in range(2):
-        scores[:n_tried, missing_up] = 0.0 if has_missing or not missing_up else -np.inf
+    n_sides = 1 + has_missing
+    for missing_up in range(n_sides):
+        for k in range(n_tried):
+            scores[missing_up, k] = 0.0
     for leaf in range(below.shape[0]):
         missing = below[leaf, last] if has_missing else 0
         total = below[leaf, n_cuts] + missing
         if total == 0:  # a leaf without rows adds nothing
             continue
-        for missing_up in range(1 + has_missing):
+        for missing_up in range(n_sides):
             gain = 0.0
             down = np.int64(0)
             for k in range(n_tried):
@@ -392,17 +785,24 @@ def _score_splits(below, n_cuts, has_missing, n_tried, l2, scores):
                 # Few rows of a leaf are between most cuts and the next.
                 if k == 0 or down != down_before:
                     gain = _gain(down, l2) + _gain(total - down, l2)
-                scores[k, missing_up] += gain
-    for k in range(n_tried):
-        for missing_up in range(1 + has_missing):
-            scores[k, missing_up] = np.sqrt(scores[k, missing_up])
+                scores[missing_up, k] += gain
     if n_tried > n_cuts:  # the test for missing values sends them up
-        scores[n_cuts, 0] = -np.inf
+        scores[0, n_cuts] = -np.inf
+    largest = -np.inf
+    for missing_up in range(n_sides):
+        for k in range(n_tried):
+            score = np.sqrt(scores[missing_up, k]) if scores[missing_up, k] >= 0.0 else -np.inf
+            if direction != 0 and _is_against(below[0], column, k, missing_up, l2):
+                score = -np.inf
+            scores[missing_up, k] = score
+            largest = max(largest, score)
+    return largest
 
 
 @njit(cache=True, nogil=True)
-def _is_against(below, n_cuts, has_missing, cut, missing_up, l2, direction):
+def _is_against(below, column, cut, missing_up, l2):
     """Whether the value above a cut would be on the wrong side of that below it; of missing values alone, never."""
+    n_cuts, has_missing, direction = column
     if below[cut] == below[n_cuts]:
         return False
     missing = below[below.size - 1] if has_missing else 0
@@ -424,6 +824,17 @@ def _gain(packed, l2):
     return g * g / h if h > 0.0 else 0.0
 
 
+@njit(cache=True, nogil=True)
+def _add_noise(scores, column, n_tried, first, noise, key, noisy):
+    """Write the scores of a column with noise, a hash of the key and the split; return the largest."""
+    largest = -np.inf
+    for missing_up in range(1 + column[1]):
+        for k in range(n_tried):
+            noisy[missing_up, k] = scores[missing_up, k] + noise * _near_normal(key, (first + k) * 2 + missing_up)
+            largest = max(largest, noisy[missing_up, k])
+    return largest
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _near_normal(key, candidate):
     """Sum of four uniform variates, centered, of variance one: as good as a normal variate here, and far cheaper."""
@@ -435,17 +846,67 @@ def _near_normal(key, candidate):
     return (total - 131070.0) * (np.sqrt(3.0) / 65536.0)
 
 
-@over_parts("for_trees")
+@over_parts("arrays")
 @njit(cache=True, nogil=True)
-def split(rows, column, up):
-    """Send the rows one level on, to leaf ``2 * leaf + up[code]`` (`up` has 0 or 1 for each code of the column)."""
+def split(rows, column, cut, missing_up, level):
+    """Send the rows one level on, to leaf ``2 * leaf + 1`` where they go up."""
     code = rows.codes[column]
     leaf = rows.leaf
-    for i in range(leaf.size):
-        leaf[i] = 2 * leaf[i] + up[code[i]]
+    last_down = np.uint8(cut)
+    # The code of missing values is above all cuts; no code is above 255.
+    highest = np.uint8(255) if missing_up else np.uint8(rows.n_codes - 2)
+    if level == 0:  # the leaves are those of the last tree
+        for i in range(leaf.size):
+            leaf[i] = (code[i] > last_down) & (code[i] <= highest)
+    else:
+        for i in range(leaf.size):
+            leaf[i] = 2 * leaf[i] + ((code[i] > last_down) & (code[i] <= highest))
 
 
-@over_parts("for_trees", merge=np.add)
+@register_jitable(inline="always")
+def grow(rows, cuts, criterion, columns, tries, round_key):
+    """Grow a tree: the leaf of each row becomes that of the tree.
+
+    Parameters
+    ----------
+    rows, cuts, criterion
+        As in `search`.
+    columns : ndarray of shape (n_levels, n_drawn), int64
+        The columns to search at each level.
+    tries : ndarray of shape (n_levels, n_drawn, n_tries), int64
+        The cuts to try of each; all of them if there are none.
+    round_key : uint64
+
+    Returns
+    -------
+    n_grown : int
+        Number of levels; fewer than those of `columns` if one has no split.
+    splits : ndarray of shape (n_levels, 3), int64
+        Column, cut, and whether missing values go up.
+    scores : ndarray of shape (n_levels,)
+    total : int
+        Sum of all rows.
+    """
+    n_levels = len(columns)
+    splits = np.zeros((n_levels, 3), dtype=np.int64)
+    scores = np.zeros(n_levels)
+    total = np.int64(0)
+    for level in range(n_levels):
+        key = np.uint64(_level_key(round_key, level))  # a Python int, if not compiled
+        found = search(rows, cuts, criterion, columns[level], tries[level], 1 << level, key)
+        column, cut, missing_up, scores[level], of_first_leaf = found
+        if column < 0:
+            return level, splits, scores, total
+        if level == 0:
+            total = of_first_leaf
+        splits[level, 0] = column
+        splits[level, 1] = cut
+        splits[level, 2] = missing_up
+        split(rows, column, cut, missing_up, level)
+    return n_levels, splits, scores, total
+
+
+@over_parts("arrays", merge=np.add)
 @njit(cache=True, nogil=True)
 def leaf_sums(rows, units, n_leaves):
     """Sums of the gradients and Hessians by leaf, in multiples of `units`, shape (2, n_leaves).
@@ -462,7 +923,7 @@ def leaf_sums(rows, units, n_leaves):
     return sums
 
 
-@over_parts("for_trees")
+@over_parts("arrays")
 @njit(cache=True, nogil=True)
 def add_values(rows, values):
     """Add the value of its leaf to the score of each row."""
@@ -505,33 +966,18 @@ def _level_key(round_key, level):
     return _mix(round_key ^ np.uint64(level + 1))
 
 
-@njit(cache=True, nogil=True)
-def codes_up(cut, missing_up, n_codes):
-    """Whether a split sends each code up, as uint8; the last code is that of missing values."""
-    up = np.empty(n_codes, dtype=np.uint8)
-    for code in range(n_codes - 1):
-        up[code] = code > cut
-    up[n_codes - 1] = missing_up
-    return up
-
-
 @register_jitable
-def grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
+def gradient_tree(rows, columns, tries, cuts, l2, noise, round_key, draws_rows):
     """Grow a tree on the derivatives of the rows.
 
     Parameters
     ----------
-    rows : TreeRows, or an object with the methods `ask`, `tell` and `sums`, and `n_codes`
-    columns : ndarray of shape (n_levels, n_drawn), int64
-        The columns to search at each level.
-    cuts : ndarray of shape (n_levels, n_drawn) or (n_levels, 0), int64
-        The one cut to try of each; if there are none, all cuts are tried.
-    tried : Tried
+    rows, columns, tries, cuts, round_key
+        As in `grow`.
     l2 : float
         Penalty on the squares of the values.
     noise : float
         Noise on the scores of splits, in units of the norm of the gradient.
-    round_key : uint64
     draws_rows : bool
         Whether the rows are weighted at random; their derivatives change then.
 
@@ -543,55 +989,360 @@ def grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
     values : ndarray of shape (2**n_levels,)
     """
     n_levels = len(columns)
-    one_cut = cuts.shape[1] > 0
-    splits = np.zeros((n_levels, 3), dtype=np.int64)
-    scores = np.zeros(n_levels)
     if draws_rows:
         bootstrap(rows, round_key)
     gradients, hessians, squares = derivative_totals(rows, noise > 0.0)
     if min(gradients, hessians) < TINY:  # units of zero would divide by zero
-        return splits[:0], scores[:0], scores[:0]
+        return np.empty((0, 3), dtype=np.int64), np.empty(0), np.empty(0)
     units = (gradients / PACKED_TOTAL, hessians / PACKED_TOTAL)
     plant(rows, units)
     # The score of a histogram in packed units is the score of the gradients in units of u_g / sqrt(u_h).
     score_unit = units[0] / math.sqrt(units[1])
     packed_l2 = l2 / units[1]
-    noise = noise * math.sqrt(squares) / score_unit
-    all_rows = np.int64(0)
-    for level in range(n_levels):
-        drawn = columns[level]
-        if one_cut:
-            hist = cut_sums(rows, drawn, cuts[level], 1 << level)
-            n_tried = tried.only_cut  # sums on the sides of one cut per column are as those of a column with no other
-        else:
-            hist = code_sums(rows, drawn, 1 << level)
-            n_tried = tried.n_cuts
-        if level == 0:
-            all_rows = hist[0].sum()  # every column of the first histogram has all rows
-        key = np.uint64(_level_key(round_key, level))  # a Python int, if not compiled
-        j, cut, missing_up, scores[level] = best_split(hist, drawn, n_tried, tried, packed_l2, noise, one_cut, key)
-        if j < 0:  # every split is against a direction: a tree that adds nothing
-            splits[level, 0] = drawn[0]
-            return splits, scores, np.zeros(1 << n_levels)
-        if one_cut:
-            cut = cuts[level, j]
-        splits[level, 0] = drawn[j]
-        splits[level, 1] = cut
-        splits[level, 2] = missing_up
-        split(rows, drawn[j], codes_up(cut, missing_up, rows.n_codes))
+    packed_noise = noise * math.sqrt(squares) / score_unit
+    criterion = gradient_criterion(packed_l2, packed_noise)
+    n_grown, splits, scores, total = grow(rows, cuts, criterion, columns, tries, round_key)
+    if n_grown < n_levels:  # every split is against a direction: a tree that adds nothing
+        splits[n_grown, 0] = columns[n_grown, 0]
+        return splits, np.zeros(n_levels), np.zeros(1 << n_levels)
     units = (gradients / LEAF_TOTAL, hessians / LEAF_TOTAL)
     values = leaf_values(leaf_sums(rows, units, 1 << n_levels), units, l2)
     first = splits[0, 0]
     # The search rounds its sums: of values that are all but equal it may have taken the lower for the higher one.
-    if splits[0, 1] < tried.n_cuts[first] and tried.directions[first] * (values[-1] - values[0]) < 0.0:
+    if splits[0, 1] < cuts.n_cuts[first] and cuts.directions[first] * (values[-1] - values[0]) < 0.0:
         values[:] = 0.0
-    return splits, split_gains(all_rows, scores, packed_l2, score_unit), values
+    return splits, split_gains(total, scores, packed_l2, score_unit), values
+
+
+@register_jitable
+def gradient_criterion(l2, noise):
+    """Criterion of gradient boosting, which has no bounds on its scores."""
+    nothing = np.empty(0)
+    return Criterion(False, np.zeros((2, 3)), 0, 0, False, False, nothing, nothing, l2, noise)
 
 
 @njit(cache=True, nogil=True)
-def grow_at_once(rows, columns, cuts, tried, l2, noise, round_key, draws_rows):
-    """`grow` on rows in one piece, in one call: few rows take less time than the calls from Python."""
-    return grow(rows, columns, cuts, tried, l2, noise, round_key, draws_rows)
+def gradient_tree_at_once(rows, columns, tries, cuts, l2, noise, round_key, draws_rows):
+    """`gradient_tree` on rows in one piece, in one call: few rows take less time than the calls from Python."""
+    return gradient_tree(rows, columns, tries, cuts, l2, noise, round_key, draws_rows)
+
+
+@over_parts("arrays", merge=np.add)
+@njit(cache=True, nogil=True)
+def side_sums(rows, scales):
+    """Sum the weight of each kind and group in the two leaves of a stump.
+
+    Parameters
+    ----------
+    rows : RowArrays
+        No step waits, as a histogram came before.
+    scales : ndarray of shape (2, 3)
+        Factors that make the weights of each kind and group sum to about `UNIT`.
+
+    Returns
+    -------
+    ndarray of shape (2, 3, 2), int64
+        Indexed by kind, group, and leaf.
+    """
+    sides = np.zeros((2, 3, 2), dtype=np.int64)
+    bounds = rows.bounds
+    weights = rows.weights
+    uses = rows.uses
+    leaf = rows.leaf
+    for g in range(3):
+        for lo in range(bounds[g], bounds[g + 1], _BLOCK):
+            hi = min(lo + _BLOCK, bounds[g + 1])
+            for kind in range(2):
+                if uses[kind, g]:
+                    _add_sides(weights[kind, lo:hi], leaf[lo:hi], scales[kind, g], sides[kind, g])
+    return sides
+
+
+@njit(cache=True, nogil=True)
+def _add_sides(weights, leaf, scale, sides):
+    up = 0
+    total = 0
+    for i in range(weights.size):
+        weight = np.int64(np.rint(scale * weights[i]))
+        total += weight
+        up += weight if leaf[i] else 0
+    sides[0] += total - up
+    sides[1] += up
+
+
+@over_parts("arrays")
+@njit(cache=True, nogil=True)
+def reweight(rows, leaf, jump):
+    """Multiply the weights of the rows in a leaf of a stump by exp(-jump) and exp(jump), with the next histogram.
+
+    None waits already: a search made one.
+    """
+    rows.step_waits[0] = True
+    rows.waiting_factors[0, 1 - leaf] = 1.0
+    rows.waiting_factors[1, 1 - leaf] = 1.0
+    rows.waiting_factors[0, leaf] = math.exp(-jump)
+    rows.waiting_factors[1, leaf] = math.exp(jump)
+
+
+@njit(cache=True, nogil=True)
+def set_coefficients(state, rule):
+    """Set the signed weight of each mass, and return the log of the objective without the margin term."""
+    log_mass = state.log_mass
+    coefficients = state.coefficients
+    if rule.is_pairs:
+        log_pairs = rule.log_pairs
+        pn = log_pairs[0] + log_mass[0, 0] + log_mass[1, 2]
+        pu = log_pairs[1] + log_mass[0, 0] + log_mass[1, 1]
+        un = log_pairs[2] + log_mass[0, 1] + log_mass[1, 2]
+        largest = max(pn, pu, un)
+        pn = math.exp(pn - largest)
+        pu = math.exp(pu - largest)
+        un = math.exp(un - largest)
+        total = pn + pu + un
+        coefficients[0, 0] = 0.5 * (pn + pu) / total
+        coefficients[0, 1] = 0.5 * un / total
+        coefficients[1, 1] = -0.5 * pu / total
+        coefficients[1, 2] = -0.5 * (pn + un) / total
+        return largest + math.log(total)
+    largest = -np.inf
+    for kind in range(2):
+        for g in range(3):
+            mass = 0.0 if rule.keeps_sizes else log_mass[kind, g]
+            coefficients[kind, g] = rule.log_weights[kind, g] + mass
+            largest = max(largest, coefficients[kind, g])
+    total = 0.0
+    for kind in range(2):
+        for g in range(3):
+            coefficients[kind, g] = math.exp(coefficients[kind, g] - largest)
+            total += coefficients[kind, g]
+    for kind in range(2):
+        for g in range(3):
+            coefficients[kind, g] *= (1.0 - 2.0 * kind) * rule.signs[kind, g] / total
+    return largest + math.log(total) + math.log(max(normalizer(coefficients), _EPSILON))
+
+
+@njit(cache=True, nogil=True)
+def normalizer(coefficients):
+    """All weights as positives and as negatives: 1, or less if some are negative."""
+    total = 0.0
+    for g in range(3):
+        total += coefficients[0, g] - coefficients[1, g]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def negative_risk(state, rule):
+    """The part of the objective that is due to exp(f)."""
+    log_parts = rule.log_weights[1] + state.log_mass[1]
+    return np.sum(rule.signs[1] * np.exp(np.minimum(log_parts, 700.0)))
+
+
+@njit(cache=True, nogil=True)
+def step_of(edge, state, rule):
+    r"""Length of the step along a stump of this edge, in units of 1 / `UNIT`; 0 if it is not worth one.
+
+    With the weight on which the stump is right, wrong and neither, the step minimizes
+    :math:`e^{\rho\alpha}(r e^{-\alpha} + w e^{\alpha} + t)`. The bound on the risk of pairs counts ties half right and
+    half wrong, and rows, unlike pairs, have none.
+    """
+    size = abs(edge) / UNIT
+    if size <= rule.least_edge:
+        return 0.0
+    all_weight = normalizer(state.coefficients)
+    size = min(size, all_weight - 2.0 * rule.least_wrong)
+    right = 0.5 * (all_weight + size)
+    wrong = 0.5 * (all_weight - size)
+    tied = 0.0
+    if rule.is_exact:
+        coefficients = state.coefficients
+        up = state.shares[0]
+        down = state.shares[1]
+        # Twice the coefficients are sums over pairs with a common member: three pairs from four sums.
+        pn = 2.0 * (coefficients[0, 0] + coefficients[1, 1])
+        pu = -2.0 * coefficients[1, 1]
+        un = 2.0 * coefficients[0, 1]
+        right = pn * up[0, 1] * down[2, 0] + pu * up[0, 1] * down[1, 0] + un * up[1, 1] * down[2, 0]
+        wrong = pn * up[0, 0] * down[2, 1] + pu * up[0, 0] * down[1, 1] + un * up[1, 0] * down[2, 1]
+        tied = max(1.0 - right - wrong, 0.0)
+    wrong = max(wrong, rule.least_wrong)
+    if wrong <= 0.0 or right <= 0.0:
+        return 0.0
+    root = math.sqrt((rule.rho * tied) ** 2 + 4.0 * (1.0 - rule.rho**2) * right * wrong)
+    step = math.log(2.0 * (1.0 - rule.rho) * right / (rule.rho * tied + root))
+    return min(step, rule.max_step)
+
+
+@njit(cache=True, nogil=True)
+def _drift(shares, jump, before, after):
+    """Most by which a step can change the edge of any stump: the sum of the absolute changes of the signed weights."""
+    total = 0.0
+    for kind in range(2):
+        factor = math.exp((2.0 * kind - 1.0) * jump)
+        for g in range(3):
+            silent = shares[kind, g, 0]
+            fired = shares[kind, g, 1]
+            scale = after[kind, g] / (silent + fired * factor)
+            total += abs(scale - before[kind, g]) * silent + abs(scale * factor - before[kind, g]) * fired
+    return total
+
+
+@njit(cache=True, nogil=True)
+def edge_criterion(state, rule, scales):
+    """Criterion of boosting by weights, for scales that make the weights of each kind and group sum to `UNIT`."""
+    coefficients = state.coefficients * scales
+    least = -1
+    most = np.int64(2**62)
+    if rule.is_guarded:
+        least = 2 * TIE
+        most = np.int64(normalizer(state.coefficients) * UNIT) - 2 * TIE
+    return Criterion(
+        True, coefficients, least, most, rule.is_guarded, rule.non_negative, state.lower, state.upper, 0.0, 0.0
+    )
+
+
+@njit(cache=True, nogil=True)
+def set_shares(state, sides, fired):
+    """Set the totals, and the shares where a stump is silent and in the leaf where it fires."""
+    uses = state.uses
+    totals = state.totals
+    shares = state.shares
+    for kind in range(2):
+        for g in range(3):
+            silent_sum = sides[kind, g, 1 - fired] if uses[kind, g] else np.int64(UNIT)
+            fired_sum = sides[kind, g, fired] if uses[kind, g] else np.int64(0)
+            total = silent_sum + fired_sum
+            totals[kind, g] = total
+            shares[kind, g, 0] = silent_sum / total
+            shares[kind, g, 1] = fired_sum / total
+
+
+@register_jitable
+def grow_stump(rows, state, cuts, rule, columns, tries):
+    """Grow a tree of one level on the weights; the shares of the state become those of its leaves.
+
+    Returns
+    -------
+    stump : ndarray of shape (3,), int64
+        Column, cut, and whether missing values go up.
+    edge : float
+        Signed, in units of 1 / `UNIT`.
+    step : float
+        0 if it is not worth one.
+    """
+    scales = UNIT / state.sums
+    criterion = edge_criterion(state, rule, scales)
+    _, splits, edges, _ = grow(rows, cuts, criterion, columns, tries, np.uint64(0))
+    if edges[0] == 0.0:
+        return splits[0], 0.0, 0.0
+    set_shares(state, side_sums(rows, scales), int(edges[0] > 0.0))
+    return splits[0], edges[0], step_of(edges[0], state, rule)
+
+
+@njit(cache=True, nogil=True)
+def take_step(stump, edge, step, state, rule):
+    """Update masses, sums and table by a stump that adds ``low_factor * step`` where it is silent, else the step.
+
+    Only the weights of rows on which it fires are multiplied; the factor common to all goes into the masses.
+    """
+    low = rule.low_factor * step
+    jump = step - low
+    before = state.coefficients.copy()
+    shares = state.shares  # a field that is read in a loop would be counted as a reference each time
+    log_mass = state.log_mass
+    sums = state.sums
+    totals = state.totals
+    for kind in range(2):
+        sign = 2.0 * kind - 1.0
+        factor = math.exp(sign * jump)
+        for g in range(3):
+            growth = shares[kind, g, 0] + shares[kind, g, 1] * factor
+            log_mass[kind, g] += math.log(growth) + sign * low
+            # Totals are measured in units of the sums: repeated multiplication drifts.
+            sums[kind, g] *= totals[kind, g] / UNIT * growth
+    _add_to_table(state.table[stump[0]], stump[1], stump[2], edge > 0.0, low, step)
+    state.total_step[0] += step
+    state.moved[0] += jump
+    log_objective = set_coefficients(state, rule)
+    # Masses that keep their sizes minimize no risk, which may rise, and fall below zero.
+    margin = rule.rho * state.total_step[0]
+    state.log_objective[0] = -state.total_step[0] if rule.keeps_sizes else log_objective + margin
+    change = _drift(shares, jump, before, state.coefficients)
+    lower = state.lower
+    upper = state.upper
+    for e in range(lower.size):
+        lower[e] -= change
+        upper[e] += change
+
+
+@njit(cache=True, nogil=True)
+def _add_to_table(of_column, cut, missing_up, fires_above, low, step):
+    for code in range(of_column.size - 1):
+        of_column[code] += step if (code > cut) == fires_above else low
+    of_column[of_column.size - 1] += step if (missing_up == 1) == fires_above else low
+
+
+@njit(cache=True, nogil=True)
+def keep(r, stump, edge, step, state, rule, found):
+    """Write the stump of a round."""
+    for k in range(3):
+        found.splits[r, k] = stump[k]
+    is_above = edge > 0.0
+    found.values[r, 1 if is_above else 0] = step
+    found.values[r, 0 if is_above else 1] = rule.low_factor * step
+    found.log_objectives[r] = state.log_objective[0]
+    found.log_mass[r] = state.log_mass
+
+
+@register_jitable
+def weighted_rounds(rows, state, cuts, rule, learning_rate, drawn_columns, drawn_cuts, found):
+    """Run rounds of boosting by weights, up to one that finds nothing, or needs weights computed from the scores.
+
+    Parameters
+    ----------
+    rows : RowArrays, or an object with the methods `ask` and `tell`
+    state : State
+    cuts : Cuts
+    rule : StepRule
+    learning_rate : float
+    drawn_columns : ndarray of shape (n_rounds, n_drawn), int64
+        The columns to search in each round, ascending.
+    drawn_cuts : ndarray of shape (n_rounds, n_drawn, n_tries), int64
+        The cuts to try of each; all of them if there are none.
+    found : Found
+        Written.
+
+    Returns
+    -------
+    int
+        Number of rounds that found a stump. The weights wait for the caller if ``state.moved`` exceeds `REFRESH`.
+    """
+    n_features = cuts.n_cuts.size
+    for r in range(len(drawn_columns)):
+        if state.log_objective[0] < VANISHED:
+            return r
+        if rule.least_negative_risk > -np.inf and negative_risk(state, rule) <= rule.least_negative_risk:
+            return r
+        columns = drawn_columns[r : r + 1]
+        stump, edge, step = grow_stump(rows, state, cuts, rule, columns, drawn_cuts[r : r + 1])
+        if step <= NO_STEP and (columns.size < n_features or drawn_cuts.shape[2] > 0):
+            # Before giving up, search what was not drawn.
+            columns = np.arange(n_features).reshape(1, -1)
+            stump, edge, step = grow_stump(rows, state, cuts, rule, columns, np.empty((1, 0, 0), dtype=np.int64))
+        if step <= NO_STEP:
+            return r
+        step *= learning_rate
+        take_step(stump, edge, step, state, rule)
+        keep(r, stump, edge, step, state, rule, found)
+        if state.moved[0] > REFRESH:
+            return r + 1
+        reweight(rows, int(edge > 0.0), step - rule.low_factor * step)
+    return len(drawn_columns)
+
+
+@njit(cache=True, nogil=True)
+def weighted_rounds_at_once(rows, state, cuts, rule, learning_rate, drawn_columns, drawn_cuts, found):
+    """`weighted_rounds` of rows in one piece, in one call: a round on few rows takes less time than a call."""
+    return weighted_rounds(rows, state, cuts, rule, learning_rate, drawn_columns, drawn_cuts, found)
 
 
 @njit(
