@@ -40,7 +40,7 @@ lint: .venv/.dev  ## style, types, and the direction of imports
 docs: .venv/.dev  ## the documentation site with its examples, in docs/_build/html; a warning is an error
 	rm -rf docs/generated  # entries of names that are gone
 	$(BIN)/python docs/reports.py docs/_reports/reports
-	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs docs/_build/html
+	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
 
 build: .venv/.core  ## the wheel and the source archive, in dist/
