@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fewlabel.text import listed
+
 # Distinguishable for color-blind readers.
 _LINE = "#0072B2"
 _MISSING = "#D55E00"
@@ -232,10 +234,8 @@ def _find(functions, wanted):
     for function in functions:
         if wanted == (function.name if isinstance(wanted, str) else function.column):
             return function
-    used = [repr(function.name) for function in functions[:10]]
-    if len(functions) > 10:
-        used.append("...")
-    raise ValueError(f"the model does not use column {wanted!r}: choose from {', '.join(used) or 'none'}")
+    used = listed((repr(function.name) for function in functions), 10)
+    raise ValueError(f"the model does not use column {wanted!r}: choose from {used or 'none'}")
 
 
 def _new_panels(n):

@@ -77,9 +77,6 @@ class AuditQuery(QueryStrategy):
         self.estimator = estimator
         self.random_state = random_state
 
-    def _choose(self, now, n, probability):
-        raise AssertionError("every row is drawn at random")
-
     def _query(self, now, n, probability, order):
         pool = now.candidates
         if probability is None:

@@ -1,7 +1,6 @@
 """What all strategies share: reading the rows and labels, random draws, an order of the rows of their own."""
 
 import numbers
-from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -89,9 +88,9 @@ class QueryStrategy(BaseEstimator):
     the same values, either may be returned.
     """
 
-    @abstractmethod
     def _choose(self, now: Situation, n: int, probability: np.ndarray | None) -> tuple[np.ndarray, str]:
         """Positions of `n` of ``now.candidates``, the first choice first, and why they were chosen."""
+        raise NotImplementedError  # never called if every row is drawn at random
 
     def query(
         self,
@@ -197,9 +196,6 @@ class RandomQuery(QueryStrategy):
 
     def __init__(self, *, random_state: Seed = None) -> None:
         self.random_state = random_state
-
-    def _choose(self, now, n, probability):
-        raise AssertionError("every row is drawn at random")
 
 
 def _read_probability(probability, n_rows):

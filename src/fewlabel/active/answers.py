@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from fewlabel.active._query import AGAIN, AUDIT, RANDOM, Query
-from fewlabel.active.raters import combine_answers, contradicting
+from fewlabel.active.raters import CombinedAnswers, combine_answers, contradicting
 from fewlabel.exceptions import TableError
 from fewlabel.files import column_names, has_rows, read_file
 from fewlabel.parts.cells import DATE, read_as
-from fewlabel.text import distinct, printable, short, without_formula
+from fewlabel.text import distinct, listed, printable, short, without_formula
 
 ROW = "row"
 LABEL = "label"
@@ -30,6 +30,11 @@ UNDO = "undo"
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _KEY = re.compile(r"r(\d+)-([0-9a-f]{12})")
 _SHOWN = 3
+_PEOPLE = (
+    "{0} people answered, {several} rows more than once: {1.agreement:.0%} of these pairs of answers agree "
+    "(Krippendorff's alpha {1.kappa:.2f}), {conflicts} rows have contradicting answers. Estimated share of right "
+    "answers: {2}"
+)
 
 
 class Votes(NamedTuple):
@@ -50,15 +55,12 @@ class Votes(NamedTuple):
     classes: list[str]
     codes: np.ndarray
 
-    def note(self, accuracy: np.ndarray, agreement: float, kappa: float) -> str:
+    def note(self, found: CombinedAnswers) -> str:
         """How far people agree, and how often each of them is right."""
-        n_several = int(((self.codes >= 0).sum(axis=1) > 1).sum())
-        people = [f"{short(name, 20)} {share:.0%}" for name, share in zip(self.labelers, accuracy)]
-        return (
-            f"{len(self.labelers)} people answered, {n_several} rows more than once: {agreement:.0%} of these pairs of "
-            f"answers agree (Krippendorff's alpha {kappa:.2f}), {int(contradicting(self.codes).sum())} rows have "
-            f"contradicting answers. Estimated share of right answers: {', '.join(people)}"
-        )
+        people = [f"{short(name, 20)} {share:.0%}" for name, share in zip(self.labelers, found.accuracy)]
+        n_answers = (self.codes >= 0).sum(axis=1)
+        numbers = {"several": np.count_nonzero(n_answers > 1), "conflicts": contradicting(self.codes).sum()}
+        return _PEOPLE.format(len(people), found, ", ".join(people), **numbers)
 
 
 class Merged(NamedTuple):
@@ -344,7 +346,7 @@ def merge_answers(
     notes = []
     if votes is not None:
         found = combine_answers(votes.codes, len(votes.classes))
-        notes.append(votes.note(found.accuracy, found.agreement, found.kappa))
+        notes.append(votes.note(found))
         for row, code in zip(votes.rows, found.codes):
             # The label that a table has is nobody's answer: a contradiction to it stays one.
             if row in conflicts and "the table" not in conflicts[row].values():
@@ -430,8 +432,7 @@ def _recovery_notes(path: Path, answers: pd.DataFrame) -> list[str]:
 
 def _conflict_note(conflicts: dict[int, dict[str, str]]) -> str:
     shown = []
-    for row, labels in list(conflicts.items())[:_SHOWN]:
+    for row, labels in conflicts.items():
         said = ", ".join(f"{short(label, 20)!r} in {printable(file)}" for label, file in labels.items())
         shown.append(f"row {row + 1} ({said})")
-    more = f" and {len(conflicts) - _SHOWN} more" if len(conflicts) > _SHOWN else ""
-    return f"{len(conflicts)} row(s) have contradicting labels and count as unlabeled: {'; '.join(shown)}{more}"
+    return f"{len(conflicts)} row(s) have contradicting labels and count as unlabeled: {listed(shown, _SHOWN)}"

@@ -19,7 +19,7 @@ from fewlabel.parts.notations import (
     is_null,
 )
 from fewlabel.parts.part import Encoder, Finite, Floats, Json, Part, SingleTable, Texts
-from fewlabel.text import did_you_mean, short
+from fewlabel.text import did_you_mean, listed, short
 
 Memo = dict[str, dict[str, np.ndarray]]
 _MANY = 8  # names that an error lists
@@ -149,7 +149,7 @@ class DateColumn(Column):
 
     @property
     def n_outputs(self):
-        return 5 if self.hours else 4
+        return 4 + self.hours
 
     def encode(self, values):
         years = values.astype("datetime64[Y]")
@@ -446,8 +446,7 @@ def _is_sorted(texts):
 
 def _missing_text(missing: list[str], present: list[str]) -> str:
     shown = []
-    for name in missing[:_MANY]:
+    for name in missing:
         near = did_you_mean(name, present)
         shown.append(f"{short(name)!r}" + (f" (is it {short(near)!r}?)" if near else ""))
-    more = f" and {len(missing) - _MANY} more" if len(missing) > _MANY else ""
-    return f"the table lacks {len(missing)} column(s) of the model: {', '.join(shown)}{more}"
+    return f"the table lacks {len(missing)} column(s) of the model: {listed(shown, _MANY)}"

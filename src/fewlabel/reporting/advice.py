@@ -14,9 +14,10 @@ from fewlabel.types import PlainDict
 
 _MOST_COLUMNS = 60  # columns to shuffle: each costs one scoring of the rows
 _MOST_ROWS = 400
+_MOST_SHOWN = 12  # columns
 
 
-def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12) -> list[PlainDict]:
+def importances(model: Any, features: np.ndarray, seed: int = 0) -> list[PlainDict]:
     """Permutation importance: the mean move of a row in the ranking when a column is shuffled.
 
     It uses no labels, so rows that the model was fitted to do not bias it.
@@ -28,8 +29,6 @@ def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12)
     features : ndarray of shape (n_rows, n_features)
         The encoded rows.
     seed : int, default=0
-    most : int, default=12
-        Columns to return.
 
     Returns
     -------
@@ -52,7 +51,7 @@ def importances(model: Any, features: np.ndarray, seed: int = 0, most: int = 12)
         moved = np.abs(after - before)
         moves.append({"column": str(name), "importance": float(moved.mean())})
     moves.sort(key=lambda row: -row["importance"])
-    return moves[:most]
+    return moves[:_MOST_SHOWN]
 
 
 def _promising(rows: np.ndarray, ranks: np.ndarray, sources: np.ndarray) -> list[str]:

@@ -267,13 +267,14 @@ def score_panel(histograms: Sequence[PlainDict]) -> Panel:
     return panel
 
 
-def bars(bins: Sequence[tuple[str, float, float]], width: float = 220.0, height: float = 44.0) -> list[PlainDict]:
+def bars(bins: Sequence[tuple[str, float, float]]) -> list[PlainDict]:
     """Pairs of bars, of shares at fit and now, side by side on a common scale."""
     highest = max([share for _, *shares in bins for share in shares], default=0.0) or 1.0
-    slot = width / max(len(bins), 1)
+    # In the units of the macro that draws them, 220 by 44.
+    slot = 220.0 / max(len(bins), 1)
     drawn = []
     for number, (name, *shares) in enumerate(bins):
-        heights = [round(height * share / highest, 2) for share in shares]
+        heights = [round(44.0 * share / highest, 2) for share in shares]
         places = [round((number + 0.08 + 0.42 * k) * slot, 2) for k in range(2)]
         note = f"{name}: {shares[0]:.1%} at fit, {shares[1]:.1%} now"
         drawn.append({"x": places, "height": heights, "width": round(0.4 * slot, 2), "note": note})

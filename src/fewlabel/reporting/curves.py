@@ -13,6 +13,7 @@ from fewlabel.rows import Rows, effective_number
 from fewlabel.types import PlainDict
 
 _MOST_POINTS = 100
+_MOST_BINS = 8
 _MOST_CLASSES = 20
 _MOST_PAIRS = 5
 _FURTHEST = 8  # times the present labels: the power law is not trusted beyond
@@ -66,7 +67,7 @@ def _some(values: np.ndarray) -> list[float]:
 
 
 def calibration(
-    positive: np.ndarray, probability: np.ndarray, weight: np.ndarray | None = None, most: int = 8
+    positive: np.ndarray, probability: np.ndarray, weight: np.ndarray | None = None
 ) -> list[dict[str, float]]:
     """Mean probability, share of positives and its 95% Wilson interval in bins of equal size.
 
@@ -76,12 +77,10 @@ def calibration(
     probability : ndarray of float
     weight : ndarray of float, default=None
         How much each row counts; the interval is that of the effective number of rows.
-    most : int, default=8
-        Number of bins.
     """
     weight = np.ones(len(positive)) if weight is None else weight
     # At least ten rows per bin, or the intervals would say nothing.
-    n_bins = int(np.clip(len(positive) // 10, 2, most))
+    n_bins = int(np.clip(len(positive) // 10, 2, _MOST_BINS))
     bins = []
     order = np.argsort(probability, kind="stable")
     for rows in np.array_split(order, n_bins):
@@ -92,9 +91,9 @@ def calibration(
     return bins
 
 
-def histogram(probability: np.ndarray, n_bins: int = 20) -> list[float]:
-    """Share of rows in each of `n_bins` bins of equal width on [0, 1]."""
-    counts, _ = np.histogram(probability, bins=n_bins, range=(0, 1))
+def histogram(probability: np.ndarray) -> list[float]:
+    """Share of rows in each of 20 bins of equal width on [0, 1]."""
+    counts, _ = np.histogram(probability, bins=20, range=(0, 1))
     shares = counts / max(counts.sum(), 1)
     return shares.tolist()
 

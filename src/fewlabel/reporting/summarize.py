@@ -25,6 +25,7 @@ CONFIDENCE = 0.95
 _PACKAGES = ("scikit-learn", "numpy", "pandas", "numba", "skrub")
 _MOST_CLASSES = 6
 _MOST_GAPS = 8
+_MOST_COLUMNS = 4  # beside a row to label
 _SCORE_NAMES = {"roc_auc": "AUC", "average_precision": "average precision"}
 _OF_FIGURES = ("roc", "precision_recall", "scores", "shape_functions", "decision_curve")
 
@@ -169,10 +170,8 @@ class _HeldOut:
 
 
 def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version(), "fewlabel": fewlabel.__version__}
-    for name in _PACKAGES:
-        versions[name] = version(name)
-    return versions
+    own = {"python": platform.python_version(), "fewlabel": fewlabel.__version__}
+    return own | {name: version(name) for name in _PACKAGES}
 
 
 def _score_name(auto: AutoClassifier) -> str:
@@ -338,13 +337,13 @@ def _explained(model: TableClassifier, features: np.ndarray, seed: int) -> Plain
     return {"explained": name, "importances": [], **described_booster(booster, table)}
 
 
-def _important(model: TableClassifier, summary: PlainDict, most: int = 4) -> list[str]:
+def _important(model: TableClassifier, summary: PlainDict) -> list[str]:
     """The columns that matter most for the ranking."""
     if summary["importances"]:
-        return [row["column"] for row in summary["importances"][:most]]
+        return [row["column"] for row in summary["importances"][:_MOST_COLUMNS]]
     source = dict(zip(model.encoder_.features_, model.encoder_.sources_))
     columns = [source[function["name"]] for function in summary["shape_functions"]]
-    return list(dict.fromkeys(columns))[:most]
+    return list(dict.fromkeys(columns))[:_MOST_COLUMNS]
 
 
 def _tested(model: TableClassifier, X: pd.DataFrame, y: pd.Series) -> PlainDict:
