@@ -220,7 +220,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         space, codes, origin = self._prepare(X, codes)
         positions = np.flatnonzero(codes >= 0)
         codes = codes[positions]
-        class_weight = self._weights_of_classes(codes)
+        class_weight = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
         weight = class_weight[codes]
         if sample_weight is not None:
             weight = weight * sample_weight[origin[positions]]
@@ -240,13 +240,3 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         outputs = held_out @ self._readout
         self.held_out_decision_ = outputs[:, 1] - outputs[:, 0] if len(self.classes_) == 2 else outputs
         self.n_iter_ = loss.n_iter
-
-    def _weights_of_classes(self, codes):
-        given = self.class_weight
-        if isinstance(given, dict):
-            names = self.classes_.tolist()
-            unknown = [name for name in given if name not in names]
-            if unknown:
-                raise ValueError(f"class_weight has keys {unknown}, which are not classes of y: use {names}")
-            given = {code: given.get(name, 1.0) for code, name in enumerate(names)}
-        return compute_class_weight(given, classes=np.arange(len(self.classes_)), y=codes)

@@ -31,7 +31,7 @@ class SquaredLoss:
 
     def __init__(self, n_classes):
         self.n_iter = 1
-        self.codes = _one_against_rest(n_classes)
+        self.codes = 2.0 * np.eye(n_classes) - 1.0
         self.readout = np.eye(n_classes)
         if n_classes == 2:
             self.codes = self.codes[:, 1:]
@@ -106,10 +106,6 @@ class HingeLoss:
         primal = weight @ losses.sum(axis=1) + (W**2).sum()
         dual = margin * alpha.sum() - (W**2).sum()
         return float(primal - dual)
-
-
-def _one_against_rest(n_classes):
-    return 2.0 * np.eye(n_classes) - 1.0
 
 
 def simplex(n_classes):

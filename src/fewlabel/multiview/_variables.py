@@ -20,8 +20,6 @@ from fewlabel.types import MatrixLike, Seed
 
 # Mean Rand indices that differ by less count as equal: noise columns make many numbers nearly as stable.
 _AS_STABLE = 0.02
-# Columns of a matrix, beyond which one eigenvector takes less time than all.
-_WORTH_ONE = 100
 
 
 class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -322,12 +320,9 @@ def _fill_empty(labels, partition):
 
 def _top(C):
     """Largest eigenvalue and its eigenvector."""
-    n_columns = len(C)
-    if n_columns <= _WORTH_ONE:
-        values, vectors = np.linalg.eigh(C)
-    else:
-        values, vectors = eigh(C, subset_by_index=[n_columns - 1, n_columns - 1], check_finite=False)
-    return values[-1], vectors[:, -1]
+    last = len(C) - 1
+    values, vectors = eigh(C, subset_by_index=[last, last], check_finite=False)
+    return values[0], vectors[:, 0]
 
 
 def _similarities(C, owner):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 _LARGEST_SAMPLE = 10_000  # more rows of a group do not improve the estimate of a single number
 
@@ -26,9 +27,6 @@ def dense(rows):
 
 def mean_and_variance(rows):
     """Return mean and variance of each column."""
-    if not sp.issparse(rows):
-        return rows.mean(axis=0), rows.var(axis=0)
-    # A sparse matrix has no variance of its own; its zeros count.
-    mean = np.asarray(rows.mean(axis=0)).ravel()
-    mean_square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
-    return mean, mean_square - mean**2
+    if sp.issparse(rows):
+        return mean_variance_axis(rows, axis=0)
+    return rows.mean(axis=0), rows.var(axis=0)
