@@ -29,7 +29,7 @@ class RowSearch:
 
     The searches of scikit-learn expand the square of a difference, so that equal rows have a distance of about 1e-8,
     and rows at the same distance are found in an order that depends on the number of threads. Where such rows compete
-    for the last place, the exact search of `kernels.points` decides.
+    for the last place, the distances to all rows decide.
 
     Parameters
     ----------
@@ -101,9 +101,18 @@ class RowSearch:
             unsure |= lengths[:, -1] >= farthest * (1 - _ROUNDING)
         unsure = np.flatnonzero(unsure)
         if unsure.size:
-            exact = points.nearest(_arrays(new), _arrays(self.rows), unsure, own, k)
+            exact = [self._nearest(new[[row]], row if own else None, k) for row in unsure]
             neighbors[unsure], lengths[unsure] = self._measure(new[unsure], exact)
         return neighbors, lengths
+
+    def _nearest(self, row, own, k):
+        """The k nearest of all rows but its own, of equal distances the first."""
+        _, lengths = self._measure(row, np.arange(self.rows.shape[0])[None])
+        lengths = lengths[0]
+        if own is not None:
+            lengths[own] = np.inf
+        near = np.flatnonzero(lengths <= np.partition(lengths, k - 1)[k - 1])
+        return near[np.argsort(lengths[near], kind="stable")][:k]
 
     def _measure(self, new, neighbors):
         neighbors = np.ascontiguousarray(neighbors, dtype=np.int32)
@@ -134,13 +143,21 @@ def median_distance(rows, rng, most=500):
     return float(np.median(distances) or distances.mean())
 
 
-def neighbor_graph(neighbors):
-    """Return a symmetric matrix with 1 where a row is among the given neighbors of another one, or vice versa.
+def neighbor_graph(rows, n_neighbors):
+    """Return a symmetric matrix with 1 where a row is among the nearest neighbors of another one, or vice versa.
 
     Parameters
     ----------
-    neighbors : ndarray of shape (n_rows, k), int
+    rows : ndarray of shape (n_rows, n_columns)
+    n_neighbors : int
+        All other rows if there are fewer.
+
+    Returns
+    -------
+    csr_array of shape (n_rows, n_rows)
     """
+    search = RowSearch(np.ascontiguousarray(rows), "euclidean", "auto", n_neighbors, random_state=0)
+    neighbors, _ = search.graph()
     n_rows, k = neighbors.shape
     starts = k * np.arange(n_rows + 1)
     edges = csr_array((np.ones(n_rows * k), neighbors.ravel(), starts), shape=(n_rows, n_rows))

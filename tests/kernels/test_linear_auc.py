@@ -42,12 +42,11 @@ def explicit_sums(s, u, t, v, width, squared):
     x = 1 - s[:, None] + t[None, :]
     over, share = np.maximum(x, 0), np.outer(u, v)
     if squared:
-        slope, loss, smooth, slack = 2 * over, over**2, over**2, 0 * over
+        slope, loss, slack = 2 * over, over**2, 0 * over
     else:
         slope, loss = np.clip(x / width, 0, 1), over
-        smooth = np.where(x < width, over**2 / (2 * width), x - width / 2)
         slack = over * (1 - slope)
-    return slope @ v, [(share * q).sum() for q in (loss, smooth, slack)]
+    return slope @ v, [(share * q).sum() for q in (loss, slack)]
 
 
 def test_pair_sums_by_hand():
@@ -55,7 +54,7 @@ def test_pair_sums_by_hand():
     s, t, half = np.array([0.0, 2.0]), np.array([0.0, 1.8]), np.full(2, 0.5)
     slopes, totals, lo, hi = pair_sums(s, half, t, half, 1.0, False)
     np.testing.assert_allclose(slopes, [1.0, 0.4])
-    np.testing.assert_allclose(totals, [(1 + 2.8 + 0.8) / 4, (0.5 + 2.3 + 0.32) / 4, 0.8 * 0.2 / 4])
+    np.testing.assert_allclose(totals, [(1 + 2.8 + 0.8) / 4, 0.8 * 0.2 / 4])
     np.testing.assert_array_equal([lo, hi], [[0, 1], [0, 2]])
 
 

@@ -49,20 +49,3 @@ def test_distances_equal_plain_loops(n, d, seed):
     a, b = ((M.data, M.indices, M.indptr) for M in (csr_array(A), csr_array(B)))
     sparse = points.distances(a, b, neighbors)
     np.testing.assert_allclose(sparse, expected, rtol=1e-12)
-
-
-@settings(max_examples=40)
-@given(st.integers(2, 12), st.integers(1, 3), st.booleans(), st.integers(0, 10**6))
-def test_nearest_equals_a_stable_sort(n, d, own, seed):
-    rng = np.random.default_rng(seed)
-    B = rng.integers(0, 3, size=(n, d)).astype(float)  # with many ties
-    A = B if own else rng.integers(0, 3, size=(n, d)).astype(float)
-    total = ((A[:, None] - B) ** 2).sum(axis=2)
-    if own:
-        np.fill_diagonal(total, np.inf)
-    k = int(rng.integers(1, n if own else n + 1))
-    chosen = np.flatnonzero(rng.random(n) < 0.7)
-    expected = np.argsort(total, axis=1, kind="stable")[chosen, :k]
-    np.testing.assert_array_equal(points.nearest(A, B, chosen, own, k), expected)
-    a, b = ((M.data, M.indices, M.indptr) for M in (csr_array(A), csr_array(B)))
-    np.testing.assert_array_equal(points.nearest(a, b, chosen, own, k), expected)

@@ -73,10 +73,15 @@ def test_gradient_and_hessian_are_those_of_the_smoothed_risk(loss):
     def slope(w):
         return -X.T @ risk(X @ w, width).pull
 
+    def smoothed(w):
+        over = np.maximum(1 - reference.pairs_of(X, y == 1) @ w, 0)
+        hinge = np.where(over < width, over**2 / (2 * width), over - width / 2)
+        return risk.weight[0] @ (over**2 if risk.squared else hinge) @ risk.weight[1]
+
     value = risk(X @ w, width)
     assert abs(value.pull.sum()) < 1e-12
     for c, e in enumerate(np.eye(5)):
-        rise = risk(X @ (w + step * e), width).smooth - risk(X @ (w - step * e), width).smooth
+        rise = smoothed(w + step * e) - smoothed(w - step * e)
         assert slope(w)[c] == pytest.approx(rise / (2 * step), abs=1e-6)
         turn = (slope(w + step * e) - slope(w - step * e)) / (2 * step)
         np.testing.assert_allclose(risk.hessian(value, X, width)[c], turn, atol=1e-5)

@@ -107,7 +107,7 @@ def learn_smooth(rows, rng):
     rows = np.ascontiguousarray(rows)
     n = len(rows)
     k = min(_N_NEIGHBORS, n - 1)
-    neighbor, length = RowSearch(rows, "euclidean", "brute", k).graph()
+    neighbor, length = RowSearch(rows, "euclidean", "exact", k).graph()
     width = np.maximum(length[:, -1], _TINY)
     weight = np.exp(-((length / width[:, None]) ** 2))
     edges = (np.repeat(np.arange(n), k), neighbor.ravel())

@@ -38,9 +38,9 @@ def pair_sums(s, u, t, v, width, squared):
     -------
     slopes : ndarray of shape (m,)
         :math:`\sum_j v_j \alpha_{ij}`, where :math:`\alpha_{ij}` is the slope of the loss in :math:`x_{ij}`.
-    totals : ndarray of shape (3,)
-        :math:`\sum_{ij} u_i v_j` of the unsmoothed loss, of the smoothed loss, and of :math:`x (1 - \alpha)`, the
-        duality gap due to the smoothing (0 if `squared`).
+    totals : ndarray of shape (2,)
+        :math:`\sum_{ij} u_i v_j` of the unsmoothed loss, and of :math:`x (1 - \alpha)`, the duality gap due to the
+        smoothing (0 if `squared`).
     lo, hi : ndarray of shape (m,), int64
         ``t[lo[i]:hi[i]]`` are the scores at which the loss of row i is curved.
     """
@@ -48,7 +48,7 @@ def pair_sums(s, u, t, v, width, squared):
     slopes = np.empty(m)
     first = np.empty(m, np.int64)
     last = np.empty(m, np.int64)
-    totals = np.zeros(3)
+    totals = np.zeros(2)
     lo = hi = t.size
     # Sums of v, v x, v x^2 over the curved part t[lo:hi].
     w0 = w1 = w2 = 0.0
@@ -91,13 +91,11 @@ def pair_sums(s, u, t, v, width, squared):
         if squared:
             slopes[i] = 2.0 * w1
             totals[0] += u[i] * w2
-            totals[1] += u[i] * w2
         else:
             # Rounding may leave w1 just below zero.
             slopes[i] = max(w1, 0.0) / width + l0
             totals[0] += u[i] * (w1 + l1)
-            totals[1] += u[i] * (0.5 * w2 / width + l1 - 0.5 * width * l0)
-            totals[2] += u[i] * (w1 - w2 / width)
+            totals[1] += u[i] * (w1 - w2 / width)
     return slopes, totals, first, last
 
 

@@ -1,4 +1,4 @@
-"""Rows as points: a number for each row's values, exact distances, and the nearest rows.
+"""Rows as points: a number for each row's values, and exact distances.
 
 Rows are dense, or the arrays (data, indices, indptr) of a CSR matrix with sorted indices.
 """
@@ -48,56 +48,6 @@ def _mix(z):
     z = (z ^ (z >> np.uint64(30))) * _MIX_2
     z = (z ^ (z >> np.uint64(27))) * _MIX_3
     return z ^ (z >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
-def nearest(A, B, chosen, own, k):
-    """Find the k nearest rows of B for chosen rows of A by exact distances; among equal ones the first.
-
-    Parameters
-    ----------
-    A, B : ndarray of shape (n, n_features) and (m, n_features), or tuples (data, indices, indptr)
-    chosen : ndarray of int64
-        Rows of A.
-    own : bool
-        Whether A is B, and a row is not its own neighbor.
-    k : int
-        At most the number of candidates.
-
-    Returns
-    -------
-    neighbors : ndarray of shape (n_chosen, k), int32
-        Nearest first.
-    """
-    neighbors = np.empty((chosen.size, k), np.int32)
-    lengths = np.empty(k)
-    for c in range(chosen.size):
-        filled = 0
-        for j in range(_n_rows(B)):
-            if own and j == chosen[c]:
-                continue
-            length = _distance(A, chosen[c], B, j)
-            # Not nearer than the last one: of equal distances the first row stays.
-            if filled == k and length >= lengths[k - 1]:
-                continue
-            m = min(filled, k - 1)
-            while m > 0 and lengths[m - 1] > length:
-                lengths[m] = lengths[m - 1]
-                neighbors[c, m] = neighbors[c, m - 1]
-                m -= 1
-            lengths[m] = length
-            neighbors[c, m] = j
-            filled = min(filled + 1, k)
-    return neighbors
-
-
-def _n_rows(A):
-    """Number of rows."""
-
-
-@overload(_n_rows, inline="always", jit_options={"cache": True, "nogil": True})
-def _n_rows_overload(A):
-    return (lambda A: A.shape[0]) if isinstance(A, types.Array) else (lambda A: A[2].size - 1)
 
 
 @njit(cache=True, nogil=True)

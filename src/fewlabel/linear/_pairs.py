@@ -29,18 +29,15 @@ class PairValue(NamedTuple):
     ----------
     loss : float
         Mean loss over the pairs.
-    smooth : float
-        The same with the smoothed hinge.
     slack : float
         The part of the duality gap due to the smoothing.
     pull : ndarray of shape (n_rows,)
-        Minus the derivative of `smooth` with respect to the scores; sums to 0.
+        Minus the derivative of the mean smoothed loss with respect to the scores; sums to 0.
     sides : tuple of Side
         Positives, and negatives (with reversed sign and order of the scores).
     """
 
     loss: float
-    smooth: float
     slack: float
     pull: np.ndarray
     sides: tuple

@@ -7,7 +7,7 @@ from scipy.linalg import cho_solve, cholesky, qr, solve_triangular
 from scipy.sparse import diags_array
 
 from fewlabel.multiview._losses import held_out_outputs
-from fewlabel.neighbors import RowSearch, neighbor_graph
+from fewlabel.neighbors import neighbor_graph
 
 MOST_COLUMNS = 30_000  # of a system, views times landmarks: it takes 7 GiB
 
@@ -89,7 +89,5 @@ class System:
 
 def neighbor_laplacian(X, n_neighbors):
     """Laplacian of the graph that connects each row with its nearest neighbors; sparse."""
-    k = min(n_neighbors, len(X) - 1)
-    neighbors, _ = RowSearch(np.ascontiguousarray(X), "euclidean", "auto", k, random_state=0).graph()
-    A = neighbor_graph(neighbors)
+    A = neighbor_graph(X, n_neighbors)
     return diags_array(A.sum(axis=1)) - A

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from fewlabel.base import Count, constraints_of
-from fewlabel.neighbors import RowSearch, neighbor_graph
+from fewlabel.neighbors import neighbor_graph
 from fewlabel.selection._base import CategoricalFeatures, CountOrPart, TableSelector, choice_of_scores
 from fewlabel.selection._columns import coordinates
 
@@ -126,22 +126,16 @@ class GraphScoreSelector(TableSelector):
         scores = np.divide(above, below, out=np.full(n_columns, worst), where=below > _LEAST)
         return choice_of_scores(scores, self.n_features_to_select)
 
-    def _graph(self, values):
-        """Symmetric weights of the neighbors: 1 for an edge."""
-        k = min(self.n_neighbors, len(values) - 1)
-        neighbors, _ = RowSearch(np.ascontiguousarray(values), "euclidean", "auto", k, random_state=0).graph()
-        return neighbor_graph(neighbors)
-
     def _unlabeled_neighbors(self, values, y):
         """Sums of the squared differences over neighbors of which one is unlabeled."""
-        rows, others = self._graph(values).tocoo().coords
+        rows, others = neighbor_graph(values, self.n_neighbors).tocoo().coords
         unlabeled = (y[rows] < 0) | (y[others] < 0)
         differences = values[rows[unlabeled]] - values[others[unlabeled]]
         # The graph holds each edge twice.
         return (differences**2).sum(axis=0) / 2
 
     def _laplacian(self, values):
-        edges = self._graph(values)
+        edges = neighbor_graph(values, self.n_neighbors)
         degree = edges.sum(axis=1)
         centered = values - degree @ values / degree.sum()
         variance = degree @ centered**2
