@@ -102,13 +102,9 @@ def read_some_labels(reading: Reading, rows: TableRows) -> "LabelColumn | None":
 
 def labels_of(rows: TableRows, column: "LabelColumn | None") -> "Labels":
     """The labels of a table, which may have none."""
-    import numpy as np
+    from fewlabel.labels import UNLABELED, read
 
-    from fewlabel.labels import UNLABELED, Labels
-
-    if column is not None:
-        return column.labels
-    return Labels(np.empty(0, dtype=object), np.full(len(rows.table), UNLABELED, dtype=np.int64))
+    return read([UNLABELED] * len(rows.table)) if column is None else column.labels
 
 
 def encoded(rows: TableRows, reading: Reading, seed: int) -> "np.ndarray":

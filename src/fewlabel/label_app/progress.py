@@ -96,8 +96,7 @@ def fit_model(
     probability[:, model.classes_] = model.predict_proba(features)
     progress = Progress(probability)
     if counts[counts >= _LEAST_OF_CLASS].min() >= _LEAST_FOR_CURVE:
-        positions = np.where(known >= 0, np.searchsorted(model.classes_, known), -1)
-        progress.curve = learning_curve(model, Rows(features, positions, model.classes_))
+        progress.curve = learning_curve(model, Rows.read(features, known))
     if before is not None:
         progress.history = list(before.history)
     elif progress.curve is not None:

@@ -237,7 +237,7 @@ class _Gate:
         if not is_given:
             self._stop_at_unknown(classes)
         classes = self._typed(classes, text_file, asks=not is_given)
-        if is_given or not _are_numbers(classes):
+        if is_given or not all(is_number(value.label) for value in classes):
             return classes
         self._stop_at_codes_of_unknown(classes)
         return self._without_minus_one(classes)
@@ -455,10 +455,6 @@ def _whole(texts):
     plain_values(pd.Series(numbers))
     # Not over a float, which would round more than 53 bits.
     return [int(t) if re.fullmatch(r"[+-]?\d+", t) else int(n) for t, n in zip(texts, numbers)]
-
-
-def _are_numbers(values):
-    return all(is_number(value.label) for value in values)
 
 
 def _listed(values):

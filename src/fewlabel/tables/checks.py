@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 from fewlabel.labels import LabelColumn, read_column
 from fewlabel.parts.cells import DATE, TEXT, read_cells
 from fewlabel.population import describe_selection
-from fewlabel.tables.encoder import learn_columns
+from fewlabel.tables.encoder import as_frame, learn_columns
 from fewlabel.tables.kinds import ID_NAME, ReadColumns, are_codes, read_columns
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.text import short
@@ -76,8 +76,12 @@ class TableCheck:
         if self.selection:
             lines.append(self.selection)
         for column in self.columns:
-            kind = column["kind"] or "dropped"
-            lines.append(f"{column['name']}: {kind}{_remark(column)}")
+            text = f"{column['name']}: {column['kind'] or 'dropped'}"
+            if column["missing"]:
+                text += f", {column['missing']:.0%} missing"
+            if column["remark"]:
+                text += f" ({column['remark']})"
+            lines.append(text)
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -125,10 +129,7 @@ def check(
     >>> print(found.notes[0])
     column 'refund' is filled for labeled rows only: if it is filled in after the label is known, leave it out
     """
-    if hasattr(X, "to_pandas"):  # polars and Arrow
-        X = X.to_pandas()
-    if not isinstance(X, pd.DataFrame):
-        X = pd.DataFrame(np.asarray(X)).add_prefix("x")
+    X = as_frame(X)
     X = X.set_axis(X.columns.map(str), axis=1)
     if not isinstance(y, LabelColumn):
         y = read_column(
@@ -305,10 +306,3 @@ def _as_numbers(used: ReadColumns) -> tuple[np.ndarray, list[str]]:
             features.append(column)
             sources.append(name)
     return np.column_stack(features), sources
-
-
-def _remark(column: PlainDict) -> str:
-    text = f", {column['missing']:.0%} missing" if column["missing"] else ""
-    if column["remark"]:
-        text += f" ({column['remark']})"
-    return text

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from fewlabel import labels
 from fewlabel.auto import AutoClassifier, check_counts
 from fewlabel.base import HasMethods, RankingClassifier, check_weights, fit_context
-from fewlabel.labels import Labels
 from fewlabel.parts import Classes, Columns, FittedModel, ranking_model
 from fewlabel.parts.explanations import Explanation, explain_by_sampling, reference_rows
 from fewlabel.population import Selection
@@ -316,7 +315,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def _fit_auto(auto: AutoClassifier, features: np.ndarray, rows: Rows, callback: Callback | None = None) -> None:
         auto.fit(
             features,
-            _numbered(rows.codes),
+            # Read here: of -1 in a `y` of numbers it would warn.
+            labels.read(rows.codes),
             rows.weight,
             rows.groups,
             rows.time,
@@ -558,12 +558,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def _estimator(self) -> Any:
         return AutoClassifier(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
-
-
-def _numbered(codes: np.ndarray) -> Labels:
-    """Labels whose classes are their codes."""
-    present = np.unique(codes[codes >= 0])
-    return Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))
 
 
 def _model_of_numbers(estimator) -> FittedModel | None:

@@ -229,7 +229,12 @@ class _SQLite(_Database):
             self.execute(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})")
         names = ", ".join(map(_quoted_name, rows.column_names))
         places = ", ".join("?" * rows.num_columns)
-        values = [_sqlite_values(column) for column in rows.columns]
+        values = []
+        for column in rows.columns:
+            cells = column.to_pylist()
+            if _sqlite_type(column.type) == "TEXT":
+                cells = [None if cell is None else str(cell) for cell in cells]
+            values.append(cells)
         self._connection.executemany(f"INSERT INTO {quoted(table)} ({names}) VALUES ({places})", zip(*values))
 
 
@@ -252,13 +257,6 @@ def _sqlite_type(kind: pa.DataType) -> str:
     if pa.types.is_integer(kind):
         return "INTEGER"
     return "REAL" if pa.types.is_floating(kind) else "TEXT"
-
-
-def _sqlite_values(column: pa.ChunkedArray) -> list[Any]:
-    values = column.to_pylist()
-    if _sqlite_type(column.type) == "TEXT":
-        return [None if value is None else str(value) for value in values]
-    return values
 
 
 class _DuckDB(_Database):

@@ -172,7 +172,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             Floats, dates or text; gaps where a value does not fit the kind or the notation of its column.
         """
         check_is_fitted(self)
-        table = self._as_frame(X)
+        if self.part_.named and not hasattr(X, "columns"):
+            raise TableError(
+                f"expected a table with named columns, as in fit, such as a pandas DataFrame, got {type(X).__name__}"
+            )
+        table = as_frame(X)
         if not self.part_.named and table.shape[1] != self.n_features_in_:
             raise TableError(
                 f"X has {table.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
@@ -252,25 +256,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Learn the part; returns the columns in use, converted to their kinds."""
         # An array has no names, and its columns are matched by position.
         named = hasattr(X, "columns")
-        table = self._as_frame(X, reset=True)
+        table = as_frame(X, least=2)
         if len(table) < 2:
             raise TableError(f"the table has {len(table)} row(s): at least 2 are needed")
         found = read_columns(table, dayfirst=self.dayfirst, special_values=self.special_values)
         self.part_ = learn_columns(found, [str(name) for name in table.columns], named, self.random_state)
         return found.cells
 
-    def _as_frame(self, X, reset: bool = False) -> pd.DataFrame:
-        """Any table as a DataFrame; `reset` while it is the one to learn from."""
-        if hasattr(X, "to_pandas"):  # polars and Arrow
-            X = X.to_pandas()
-        if isinstance(X, pd.DataFrame):
-            return X
-        if not reset and self.part_.named:
-            raise TableError(
-                f"expected a table with named columns, as in fit, such as a pandas DataFrame, got {type(X).__name__}"
-            )
-        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2 if reset else 1)
-        return pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+
+def as_frame(X: Any, least: int = 1) -> pd.DataFrame:
+    """Any table as a DataFrame; an array has `least` rows or more, and its columns are called x0, x1 and so on."""
+    if hasattr(X, "to_pandas"):  # polars and Arrow
+        X = X.to_pandas()
+    if isinstance(X, pd.DataFrame):
+        return X
+    X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
+    return pd.DataFrame(X).add_prefix("x")
 
 
 def learn_columns(found: ReadColumns, names: list[str], named: bool, random_state: Any) -> Columns:

@@ -148,9 +148,10 @@ def choose_threshold(
         target = precision
     elif costs is not None:
         target = costs.alarm / (costs.miss + costs.alarm)
-    return Decision(
-        threshold, rule or _default_rule(model), n_rows, evidence.n_above(threshold), yields, costs, evidence, target
-    )
+    if rule is None:
+        prior = model.estimator_.prior_
+        rule = DEFAULT_RULE if prior is None else f"estimated share of positives {prior:.3g}"
+    return Decision(threshold, rule, n_rows, evidence.n_above(threshold), yields, costs, evidence, target)
 
 
 def _threshold(
@@ -173,8 +174,3 @@ def _threshold(
         threshold = prior_threshold(scores[::-1], np.full(len(scores), 1 / len(scores)), prior)
         return float(threshold), f"share of positives {prior:g}"
     return (0.0, None) if model.threshold_ is None else (model.threshold_["score"], model.threshold_["rule"])
-
-
-def _default_rule(model: TableClassifier) -> str:
-    prior = model.estimator_.prior_
-    return DEFAULT_RULE if prior is None else f"estimated share of positives {prior:.3g}"
