@@ -204,7 +204,7 @@ def monitor_rows(
 
 def _months(time: ArrayLike) -> np.ndarray:
     """The month of each row as a text such as 2024-03; rows without a time are together."""
-    moments = as_moments(time, str(getattr(time, "name", None) or "time"))
+    moments = as_moments(time)
     if moments.dtype.kind != "M":
         raise ValueError("time holds numbers: months need dates")
     return months_of(moments)

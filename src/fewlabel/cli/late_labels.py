@@ -97,7 +97,7 @@ class LateLabels:
             table = read_file(path, verbatim=[key, label])
             if until is not None:
                 require_column(TIME, names, "--as-of")
-                moments = as_moments(table[TIME], TIME, day_first)
+                moments = as_moments(table[TIME], dayfirst=day_first)
                 table = table[moments <= until]  # False where there is no time
             parts.append(pd.DataFrame({"key": as_text(table[key]), "label": as_text(table[label]).str.strip()}))
         given = pd.concat(parts)

@@ -86,7 +86,7 @@ def _describe_labels(options: FitOptions, rows: TableRows, column: LabelColumn, 
 
 def _by_month(options: FitOptions, rows: TableRows, is_labeled: np.ndarray) -> dict[str, int] | None:
     """Number of labels by the month in which their rows were recorded; None if --time is no date."""
-    moments = as_moments(rows.table[options.time], str(options.time), options.reading.day_first)
+    moments = as_moments(rows.table[options.time], dayfirst=options.reading.day_first)
     if moments.dtype.kind != "M":
         return None
     months, counts = np.unique(moments[is_labeled].astype("datetime64[M]"), return_counts=True)

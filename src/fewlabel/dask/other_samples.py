@@ -3,9 +3,9 @@
 from typing import Any
 
 import pandas as pd
-from sklearn.base import clone
 
 from fewlabel.tables import TableClassifier
+from fewlabel.tables.classifier import same_methods
 
 AGREE = 0.99  # least Spearman correlation of rankings that count as the same
 LARGEST = 40_000  # unlabeled rows of the largest sample
@@ -49,22 +49,6 @@ def take_more(agreement: float | None, n: int, n_unlabeled: int) -> bool:
     """
     differ = agreement is not None and agreement < AGREE
     return differ and 2 * n <= min(LARGEST, n_unlabeled)
-
-
-def same_methods(estimator: Any) -> Any:
-    """An unfitted estimator with the methods of a fitted one: of an `AutoClassifier` those that it has chosen.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from fewlabel.dask.other_samples import same_methods
-    >>> same_methods(LogisticRegression(C=2.0).fit([[0], [1]], [0, 1]))
-    LogisticRegression(C=2.0)
-    """
-    again = clone(estimator)
-    if hasattr(estimator, "ensemble_weights_"):
-        again.set_params(portfolio=list(estimator.ensemble_weights_), time_budget=None)
-    return again
 
 
 def rank_agreement(one: Any, other: Any) -> float:

@@ -230,7 +230,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.positive_ = int(positions[1]) if len(positions) == 2 else None
         weight = None if sample_weight is None else check_weights(sample_weight, features)
         if time is not None:
-            time = as_moments(time, str(getattr(time, "name", None) or "time"), self.dayfirst)
+            time = as_moments(time, dayfirst=self.dayfirst)
         if label_probability is not None:
             label_probability = np.asarray(label_probability, dtype=float)
         return Rows.read(features, read, groups=groups, time=time, weight=weight, label_probability=label_probability)
@@ -279,7 +279,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         kept = [k for k, source in enumerate(self.encoder_.sources_) if source not in self.leaks_]
         if not self.leaks_ or not kept:
             return None
-        other = clone(self.estimator_).set_params(portfolio=list(self.estimator_.ensemble_weights_), time_budget=None)
+        other = same_methods(self.estimator_)
         tell = None if callback is None else lambda done, total, name: callback(done, total, f"{_NO_LEAKS}: {name}")
         self._set_directions(other, np.array(kept))
         self._fit_auto(other, rows.X[:, kept], rows, tell)
@@ -558,6 +558,22 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def _estimator(self) -> Any:
         return AutoClassifier(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
+
+
+def same_methods(estimator: Any) -> Any:
+    """An unfitted estimator with the methods of a fitted one: of an `AutoClassifier` those that it has chosen.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fewlabel.tables.classifier import same_methods
+    >>> same_methods(LogisticRegression(C=2.0).fit([[0], [1]], [0, 1]))
+    LogisticRegression(C=2.0)
+    """
+    again = clone(estimator)
+    if isinstance(estimator, AutoClassifier):
+        again.set_params(portfolio=list(estimator.ensemble_weights_), time_budget=None)
+    return again
 
 
 def _model_of_numbers(estimator) -> FittedModel | None:

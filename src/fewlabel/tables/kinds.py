@@ -178,8 +178,8 @@ def read_column(
     return convert(cells, kind, notation, special), notation
 
 
-def as_moments(column: Any, name: str = "time", dayfirst: bool | None = None) -> np.ndarray:
-    """Convert a column that says when rows were recorded to numbers or dates.
+def as_moments(column: Any, name: str | None = None, dayfirst: bool | None = None) -> np.ndarray:
+    """Convert a column that says when rows were recorded to numbers or dates; errors call it by its own name.
 
     Raises
     ------
@@ -193,6 +193,7 @@ def as_moments(column: Any, name: str = "time", dayfirst: bool | None = None) ->
     >>> bool(first < second)
     True
     """
+    name = str(name or getattr(column, "name", None) or "time")
     cells, _ = read_column(column, name, dayfirst)
     if cells.kind not in (NUMBER, DATE):
         example = short(cells.texts().values[0])
