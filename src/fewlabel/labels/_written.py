@@ -187,14 +187,14 @@ def read_column(
     classes = gate.without_marks([value for value in values if value.label != ""], unlabeled, text_file)
     classes = gate.spelled(classes, merge_spellings)
 
-    names = sorted({value.label for value in classes})
-    position = {name: code for code, name in enumerate(names)}
-    code_of = {value.written: position[value.label] for value in classes}
+    label_of = {value.written: value.label for value in classes}
+    # None of a value that marks unlabeled rows, whose code is then -1.
+    read = pd.Series([label_of.get(value.written) for value in values], dtype=object)
+    value_codes, names = pd.factorize(read, sort=True)
     codes = np.full(len(series), UNLABELED, dtype=np.int64)
-    value_codes = [code_of.get(value.written, UNLABELED) for value in values]
-    codes[present] = np.array(value_codes, dtype=np.int64)[value_of_cell]
+    codes[present] = value_codes[value_of_cell]
     dtype = object if any(isinstance(name, str) for name in names) else None
-    labels = Labels(np.array(names, dtype=dtype), codes, hidden_categories(series))
+    labels = Labels(np.array(names.tolist(), dtype=dtype), codes, hidden_categories(series))
     doubtful = np.ones(len(series), dtype=bool) if answered is None else ~answered
     if immature is not None:
         labels = gate.matured(labels, immature & doubtful)
