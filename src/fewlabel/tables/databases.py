@@ -68,9 +68,7 @@ def open_query(address: Address, query: str) -> Iterator[pa.RecordBatchReader]:
     """
     with _connected(address) as database:
         reader = database.read(query)
-        schema = pa.schema(
-            [pa.field(name, _plain_type(kind)) for name, kind in zip(reader.schema.names, reader.schema.types)]
-        )
+        schema = _plain_schema(reader.schema)
         yield pa.RecordBatchReader.from_batches(schema, (_plain_batch(batch, schema) for batch in reader))
 
 
@@ -93,7 +91,7 @@ def table_writer(address: Address, table: str, if_exists: str) -> Iterator[Calla
 
         def write(chunk: pa.Table) -> None:
             nonlocal is_there
-            database.insert(table, _without_dictionaries(chunk), create=not is_there)
+            database.insert(table, chunk.cast(_plain_schema(chunk.schema)), create=not is_there)
             is_there = True
 
         yield write
@@ -313,6 +311,10 @@ class _PostgreSQL(_Database):
         super().close()
 
 
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
+
+
 def _plain_type(kind: pa.DataType) -> pa.DataType:
     """The type as which a column is kept: exact numbers as floats, extension types as texts."""
     if pa.types.is_dictionary(kind):
@@ -345,8 +347,3 @@ def _plain_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.string())
     return column.cast(kind)
-
-
-def _without_dictionaries(chunk: pa.Table) -> pa.Table:
-    schema = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in chunk.schema])
-    return chunk.cast(schema)
