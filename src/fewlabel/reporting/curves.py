@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta
 
 from fewlabel.auto import AutoClassifier, learning_curve
 from fewlabel.decisions import Estimate
@@ -16,6 +17,7 @@ _MOST_POINTS = 100
 _MOST_BINS = 8
 _MOST_CLASSES = 20
 _MOST_PAIRS = 5
+_ENDS = (0.025, 0.975)
 _FURTHEST = 8  # times the present labels: the power law is not trusted beyond
 _N_AHEAD = 12
 
@@ -137,7 +139,7 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
         "balanced": balanced,
         "untested": n_untested,
         "text": sentences.confusion_text(correct, balanced, n_rows, n_untested),
-        "recall": [_shrunken(counts[k, k], counts[k].sum(), share) for k in largest],
+        "recall": [_recall(counts[k, k], counts[k].sum(), balanced.value, share) for k in largest],
         "pairs": _mistakes(counts, names),
     }
 
@@ -148,6 +150,18 @@ def _shrunken(n_right: float | np.number, n_rows: float | np.number, share: floa
     # With all labels, as few as this share of the mistakes may be left.
     high = 1 - (1 - estimate.high) * share
     return Estimate(float((n_right + 0.5) / (n_rows + 1)), estimate.low, high)
+
+
+def _recall(n_right: np.integer, n_rows: np.integer, usual: float, share: float) -> Estimate:
+    """Posterior of the recall of a class, whose prior counts as one row with the mean recall of the classes.
+
+    Tested rows and training sets both vary, and a class is hit by either as a whole: its rows count by the square of
+    the share of labels that models learn from (settled with benchmarks/quality/intervals.py).
+    """
+    right = share**2 * n_right + usual
+    wrong = share**2 * (n_rows - n_right) + 1 - usual
+    low, high = beta.ppf(_ENDS, right, wrong).tolist()
+    return Estimate(float(right / (right + wrong)), low, 1 - (1 - high) * share)
 
 
 def _mean_recall(counts: np.ndarray, share: float) -> Estimate:
