@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from benchmarks.harness import SUITES, get_suite
-from benchmarks.quality import audit, doubly_robust, monitor, representations
+from benchmarks.quality import audit, doubly_robust, monitor, positives_only, representations
 from benchmarks.quality.estimates import learn
 from fewlabel.auto.intervals import BELIEFS
 from fewlabel.auto.weights import auc, average_precision
@@ -329,6 +329,24 @@ def test_audits():
     for start, cells in expected.items():
         assert row_of_page("docs/audit.md", start) == cells
     assert not missing("docs/audit.md", [f"{audit.equal_widths(told.assign(width=width))['mean']:.2f}"])
+
+
+def test_positives_only_beside_other_packages():
+    runs = pd.read_csv(QUALITY / "positives_only.csv")
+    n_tables, methods, intervals = positives_only.tables_of_page(runs)
+    page = read("docs/positives-only.md")
+    assert methods in page
+    assert intervals in page
+    assert f"Mean of {n_tables} tables, one draw each" in page
+    first = runs[runs["draw"] == 0].pivot_table(index="table", columns=["way", "method"], values="auc_new").dropna()
+    lbe = runs[(runs["method"] == "pu-toolbox: LBE") & (runs["way"] == "random")]
+    per_label = 1 / positives_only.SHARE - 1
+    estimated = (lbe["prior"] / lbe["prior_truth"]).median() * per_label
+    assert f"{estimated:.1f} unlabeled positives per labeled one, where {per_label:.1f} is true" in page
+    for way in positives_only.WAYS:
+        means = first[way].mean()
+        peers = means[~means.index.str.startswith("AutoClassifier")]
+        assert means["AutoClassifier"] > peers.max()
 
 
 def test_doubly_robust():

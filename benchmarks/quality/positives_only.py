@@ -18,8 +18,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from catboost import CatBoostClassifier
 from scipy.stats import rankdata
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss, roc_auc_score
@@ -63,6 +61,15 @@ N_NEW = 600
 N_AUDITED = 50
 OWN = "AutoClassifier"
 NAMED = f"{OWN}, named"
+TITLES = {
+    f"{OWN}, audit": f"{OWN} after an audit of 50 rows",
+    NAMED: f"{OWN} that is told the column",
+    "random": "a random sample of the positives",
+    "random, audit": "the same, after an audit",
+    "by column": "by a column",
+    "by column, audit": "the same, after an audit",
+    "by column, named": "the same, the column named",
+}
 FIGURES = ("auc", "prior", "precision", "recall")
 KEYS = ["table", "way", "draw", "method"]
 COLUMNS = ["labeled", "seconds", "auc_new", "auc_hidden", "log_loss"]
@@ -131,6 +138,9 @@ def own(X, y, labeled, is_new, column, seed, method):
     bands["prior"] = (model.prior_, *model.prior_interval_) if only else tuple(evidence.prior)
     bands["precision"] = tuple(at_threshold["precision"])
     bands["recall"] = tuple(at_threshold["recall"])
+    # An audit with too few rows of a class leaves no number about the unlabeled rows.
+    if not model.selection_.can_tell:
+        bands = dict.fromkeys(FIGURES, (np.nan,) * 3)
     probability = model.positive_proba(X_kept[hidden])
     figures = [value for figure in FIGURES for value in (*bands[figure], truths[figure])]
     own_loss = log_loss(truth, np.clip(probability, 1e-6, 1 - 1e-6), labels=[0, 1])
@@ -144,6 +154,8 @@ def peers(seed, prior=None):
     """
 
     def catboost(X, s):
+        from catboost import CatBoostClassifier
+
         # With so few labels as good as 1000 trees.
         model = CatBoostClassifier(
             300,
@@ -224,26 +236,34 @@ def measure(name, way, draw, method):
     return [[len(labeled), time.process_time() - start, *figures]]
 
 
-def show(runs):
-    """Means and coverage, as Markdown."""
-    keys = ["way", "method"]
-    means = runs.groupby(keys)[["auc_new", "auc_hidden", "log_loss", "seconds"]].mean()
-    means.insert(0, "runs", runs.groupby(keys).size())
-    means["prior error"] = (runs["prior"] - runs["prior_truth"]).abs().groupby([runs[key] for key in keys]).mean()
-    print(means.round(3).to_markdown())
-    own_runs = runs[runs.method.str.startswith(OWN)]
-    rows = []
-    for (way, method), group in own_runs.groupby(keys):
-        row = {"way": way, "method": method, "runs": len(group), "no AUC": group.auc.isna().sum()}
+def tables_of_page(runs):
+    """Two tables in Markdown: the methods beside each other, and how often the intervals of AutoClassifier hold."""
+    first = runs[runs["draw"] == 0].copy()
+    first["prior_error"] = (first["prior"] - first["prior_truth"]).abs()
+    ranked = first.pivot_table(index="table", columns=["way", "method"], values="auc_new")
+    common = ranked.dropna().index
+    means = first[first["table"].isin(common)].groupby(["way", "method"])[["auc_new", "log_loss", "prior_error"]].mean()
+    names = ["AUC", "log-loss", "error of the prior"]
+    head = ["method", *(f"random: {name}" for name in names), *(f"by a column: {name}" for name in names)]
+    lines = [head, ["---", *["--:"] * 6]]
+    for method in means.xs("by column", level="way").sort_values("auc_new", ascending=False).index:
+        cells = [TITLES.get(method, method)]
+        for way in WAYS:
+            figures = means.loc[(way, method)] if (way, method) in means.index else [np.nan] * 3
+            cells += ["" if np.isnan(figure) else f"{figure:.3f}".lstrip("0") for figure in figures]
+        lines.append(cells)
+    held = [["labeled rows", "runs", "no number is given", "AUC", *FIGURES[1:]], ["---", *["--:"] * 6]]
+    own_runs = runs[runs["method"].str.startswith(OWN)].sort_values(["way", "method"], ascending=[False, True])
+    for (way, method), group in own_runs.groupby(["way", "method"], sort=False):
+        told = group[group["auc"].notna()]
+        cells = [TITLES[f"{way}{method.removeprefix(OWN)}"], str(len(group)), str(len(group) - len(told))]
         for figure in FIGURES:
-            told = group.dropna(subset=[f"{figure}_low", f"{figure}_truth"])
-            is_in = told[f"{figure}_truth"].between(told[f"{figure}_low"], told[f"{figure}_high"])
-            row[f"{figure} covered"] = is_in.mean()
-            row[f"{figure} error"] = (told[figure] - told[f"{figure}_truth"]).abs().mean()
-            row[f"{figure} width"] = (told[f"{figure}_high"] - told[f"{figure}_low"]).mean()
-        row["highest AUC"] = group.auc.max()
-        rows.append(row)
-    print(pd.DataFrame(rows).set_index(keys).T.round(3).to_markdown())
+            known = told[told[f"{figure}_truth"].notna()]
+            is_in = known[f"{figure}_truth"].between(known[f"{figure}_low"] - 1e-9, known[f"{figure}_high"] + 1e-9)
+            width = (known[f"{figure}_high"] - known[f"{figure}_low"]).mean()
+            cells.append(f"{is_in.mean():.0%} ({width:.2f})".replace("(0.", "(."))
+        held.append(cells)
+    return len(common), *("\n".join(f"| {' | '.join(line)} |" for line in table) for table in (lines, held))
 
 
 def main():
@@ -258,7 +278,8 @@ def main():
     keys = [(name, way, draw, m) for draw, name, way, m in product(range(options.draws), TABLES, options.ways, methods)]
     # A random choice depends on no column that could be named.
     keys = [key for key in keys if key[1] != "random" or key[3] != NAMED]
-    show(run_missing(options.out, KEYS, COLUMNS, keys, measure))
+    for table in tables_of_page(run_missing(options.out, KEYS, COLUMNS, keys, measure)):
+        print(table)
 
 
 if __name__ == "__main__":
