@@ -123,18 +123,3 @@ def test_relief_weights_equal_the_naive_version(table, k):
     n_values = np.array([max(1, len(np.unique(c[~np.isnan(c)]))) if n else 0 for c, n in zip(values.T, nominal)])
     weights = subsets.relief_weights(values, n_values, starts, np.arange(len(y)), k)
     np.testing.assert_allclose(weights / len(y), reference.relieff(values, n_values, y, k), atol=1e-12)
-
-
-@settings(max_examples=60)
-@given(st.integers(1, 30), st.integers(1, 4), st.integers(1, 4), st.integers(0, 10**6))
-def test_groups_equal_explicit_ones(n, d, n_codes, seed):
-    rng = np.random.default_rng(seed)
-    codes, y = rng.integers(0, n_codes, (d, n)), rng.integers(0, 3, n)
-    order, bounds = np.arange(n), np.array([0, n])
-    for used in range(d):
-        wrong = subsets.count_inconsistent(order, bounds, codes[used], n_codes, y, 3)
-        assert wrong / n == pytest.approx(reference.inconsistency(codes, y, range(used + 1)))
-        order, bounds = subsets.split_groups(order, bounds, codes[used], n_codes)
-        groups = {frozenset(order[a:b].tolist()) for a, b in pairwise(bounds)}
-        keys = [tuple(row) for row in codes[: used + 1].T.tolist()]
-        assert groups == {frozenset(i for i in range(n) if keys[i] == key) for key in keys}

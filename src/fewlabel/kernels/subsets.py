@@ -1,4 +1,4 @@
-"""Scores of column subsets: incremental distances for Relief-type scores, groups of equal rows for consistency.
+"""Scores of column subsets by the neighbors of rows, as in Relief, with incremental distances.
 
 Rows are sorted by class; class c is rows ``starts[c]:starts[c + 1]``. A column is numeric, scaled to [0, 1], or
 nominal, with codes; NaN is a missing value in both.
@@ -237,70 +237,3 @@ def _nearest_rows(distances, start, stop, query, nearest):
         nearest[place] = j
         n_nearest = min(n_nearest + 1, nearest.size)
     return n_nearest
-
-
-@njit(cache=True, nogil=True)
-def split_groups(order, bounds, codes, n_codes):
-    """Split each group of rows by the codes of one more column.
-
-    Parameters
-    ----------
-    order : ndarray of shape (n_rows,), int64
-        Group g is rows ``order[bounds[g]:bounds[g + 1]]``.
-    bounds : ndarray of shape (n_groups + 1,), int64
-        Where each group begins in `order`.
-    codes : ndarray of shape (n_rows,), int64
-        Values of the column, 0 to ``n_codes - 1``.
-    n_codes : int
-        Number of codes.
-
-    Returns
-    -------
-    order, bounds : ndarray
-        The smaller groups.
-    """
-    n_rows = order.size
-    split = np.empty(n_rows, dtype=np.int64)
-    ends = np.empty(n_rows + 1, dtype=np.int64)
-    ends[0] = 0
-    place = np.zeros(n_codes, dtype=np.int64)
-    seen = np.empty(n_codes, dtype=np.int64)
-    n_groups = 0
-    for g in range(bounds.size - 1):
-        n_seen = 0
-        for i in range(bounds[g], bounds[g + 1]):
-            code = codes[order[i]]
-            if place[code] == 0:
-                seen[n_seen] = code
-                n_seen += 1
-            place[code] += 1
-        # Counts become the places to write to, in the order in which the codes were seen.
-        for s in range(n_seen):
-            size = place[seen[s]]
-            place[seen[s]] = ends[n_groups]
-            n_groups += 1
-            ends[n_groups] = ends[n_groups - 1] + size
-        for i in range(bounds[g], bounds[g + 1]):
-            code = codes[order[i]]
-            split[place[code]] = order[i]
-            place[code] += 1
-        for s in range(n_seen):
-            place[seen[s]] = 0
-    return split, ends[: n_groups + 1].copy()
-
-
-@njit(cache=True, nogil=True)
-def count_inconsistent(order, bounds, codes, n_codes, y, n_classes):
-    """Count the rows outside the majority class of their group, after splitting the groups by one more column."""
-    counts = np.zeros((n_codes, n_classes), dtype=np.int64)
-    wrong = 0
-    for g in range(bounds.size - 1):
-        for i in range(bounds[g], bounds[g + 1]):
-            counts[codes[order[i]], y[order[i]]] += 1
-        for i in range(bounds[g], bounds[g + 1]):
-            row = counts[codes[order[i]]]
-            # Only at the first row with this code in the group: the counts are then reset.
-            if row.sum() > 0:
-                wrong += row.sum() - row.max()
-                row[:] = 0
-    return wrong

@@ -3,10 +3,10 @@
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from sklearn.utils import check_random_state
 
 from fewlabel.base import Count, UnitInterval, constraints_of
-from fewlabel.kernels.subsets import count_inconsistent, split_groups
 from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize
 from fewlabel.selection._search import best_first
@@ -130,34 +130,34 @@ class Inconsistency:
     """Inconsistency rates of subsets of discretized columns."""
 
     def __init__(self, codes, y, n_classes):
-        self._codes = codes
-        self._n_codes = codes.max(axis=1) + 1
-        self._y = np.asarray(y, dtype=np.int64)
+        rng = np.random.default_rng(0)
+        # A random number for each value of a column: rows with equal sums over a subset are equal in it, as no two of
+        # the sums of 64 bits are equal by chance.
+        self._keys = np.empty(codes.shape, dtype=np.uint64)
+        for keys, column in zip(self._keys, codes):
+            keys[:] = rng.integers(2**64, size=column.max() + 1, dtype=np.uint64)[column]
+        self._y = y
         self._n_classes = n_classes
         self.n_columns = len(codes)
 
-    def _groups(self, subset):
-        n_rows = len(self._y)
-        order = np.arange(n_rows)
-        bounds = np.array([0, n_rows])
-        for column in subset:
-            order, bounds = split_groups(order, bounds, self._codes[column], self._n_codes[column])
-        return order, bounds
+    def _rate(self, keys):
+        groups, distinct = pd.factorize(keys)
+        counts = np.bincount(groups * self._n_classes + self._y, minlength=len(distinct) * self._n_classes)
+        n_consistent = counts.reshape(len(distinct), -1).max(axis=1).sum()
+        return (len(keys) - n_consistent) / len(keys)
 
-    def _rate(self, groups, codes, n_codes):
-        return count_inconsistent(*groups, codes, n_codes, self._y, self._n_classes) / len(self._y)
+    def _sum_keys(self, subset):
+        return self._keys[list(subset)].sum(axis=0)
 
     def of(self, subset):
         """Return the rate of a subset."""
-        # One code for all rows splits no group.
-        one_code = np.zeros(len(self._y), dtype=np.int64)
-        return self._rate(self._groups(subset), one_code, 1)
+        return self._rate(self._sum_keys(subset))
 
     def of_children(self, subset):
         """Return the rate of the subset with each column added to it; NaN for the columns in it."""
-        groups = self._groups(subset)
+        keys = self._sum_keys(subset)
         rates = np.full(self.n_columns, np.nan)
         for j in range(self.n_columns):
             if j not in subset:
-                rates[j] = self._rate(groups, self._codes[j], self._n_codes[j])
+                rates[j] = self._rate(keys + self._keys[j])
         return rates
