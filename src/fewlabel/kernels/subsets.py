@@ -10,8 +10,6 @@ import numpy as np
 
 from fewlabel.jit import njit
 
-_N_RINGS = 256
-
 
 @njit(cache=True, nogil=True)
 def add_column(column, nominal, queries, squared):
@@ -37,7 +35,7 @@ def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neig
     r"""Sum miss - hit over the query rows, for the current subset with each candidate column added to it.
 
     Adding a column can only increase a squared distance. Rows are therefore visited by their distance in the current
-    subset, ring by ring, and the rest of a class is skipped once a ring begins beyond the k-th neighbor.
+    subset, and the rest of a class is skipped once one of them is beyond the k-th neighbor.
 
     Parameters
     ----------
@@ -61,22 +59,17 @@ def subset_scores(columns, nominal, candidates, starts, queries, squared, n_neig
     ndarray of shape (len(candidates),)
         The score of each candidate.
     """
-    n_rows = columns.shape[1]
-    rows = np.empty(n_rows, dtype=np.int64)
-    distances = np.empty(n_rows)
-    rings = np.empty(_N_RINGS + 1, dtype=np.int64)
-    ring_least = np.empty(_N_RINGS)
     nearest = np.empty(n_neighbors)
     total = np.zeros(candidates.size)
     for i in range(queries.size):
         query = queries[i]
         for c in range(starts.size - 1):
-            _sort_into_rings(squared[i], starts[c], starts[c + 1], query, rows, distances, rings, ring_least)
+            # The nearest first: a candidate column can only make a row farther.
+            order = starts[c] + np.argsort(squared[i, starts[c] : starts[c + 1]])
             weight = _class_weight(starts, query, c)
             for k in range(candidates.size):
                 column = columns[candidates[k]]
-                is_nominal = nominal[candidates[k]]
-                n_nearest = _nearest(column, query, is_nominal, rows, distances, rings, ring_least, nearest)
+                n_nearest = _nearest(column, query, nominal[candidates[k]], squared[i], order, nearest)
                 if n_nearest:
                     mean = 0.0
                     for m in range(n_nearest):
@@ -95,43 +88,6 @@ def _squared_difference(a, b, nominal):
 
 
 @njit(cache=True, nogil=True)
-def _sort_into_rings(squared, start, stop, query, rows, distances, rings, ring_least):
-    """Sort the rows ``start:stop`` without the query into rings by their distance, with one counting sort.
-
-    Ring r is ``rows[rings[r]:rings[r + 1]]``, its least squared distance is ``ring_least[r]``. The ring number is
-    monotone in the distance even in floating point, so whole rings can be skipped safely.
-    """
-    low = np.inf
-    high = 0.0
-    for j in range(start, stop):
-        if j != query:
-            low = min(low, squared[j])
-            high = max(high, squared[j])
-    low = math.sqrt(low)
-    high = math.sqrt(high)
-    scale = (_N_RINGS - 1) / (high - low) if high > low else 0.0
-    rings[:] = 0
-    ring_least[:] = np.inf
-    for j in range(start, stop):
-        if j != query:
-            ring = min(int((math.sqrt(squared[j]) - low) * scale), _N_RINGS - 1)
-            rings[ring + 1] += 1
-            ring_least[ring] = min(ring_least[ring], squared[j])
-    for r in range(_N_RINGS):
-        rings[r + 1] += rings[r]
-    for j in range(start, stop):
-        if j != query:
-            ring = min(int((math.sqrt(squared[j]) - low) * scale), _N_RINGS - 1)
-            rows[rings[ring]] = j
-            distances[rings[ring]] = squared[j]
-            rings[ring] += 1
-    # Writing a row moved the start of its ring: the starts are now those of the next rings.
-    for r in range(_N_RINGS, 0, -1):
-        rings[r] = rings[r - 1]
-    rings[0] = 0
-
-
-@njit(cache=True, nogil=True)
 def _insert(nearest, n_nearest, d):
     """Insert d into the sorted list, which holds at most ``nearest.size`` values; returns its length."""
     place = min(n_nearest, nearest.size - 1)
@@ -143,26 +99,21 @@ def _insert(nearest, n_nearest, d):
 
 
 @njit(cache=True, nogil=True)
-def _nearest(column, query, nominal, rows, distances, rings, ring_least, nearest):
+def _nearest(column, query, nominal, squared, order, nearest):
     """Fill `nearest` with the smallest squared distances, ascending; returns their number."""
     n_nearest = 0
     worst = np.inf
-    a = column[query]
-    for r in range(_N_RINGS):
-        if ring_least[r] >= worst:
-            # An empty ring, whose least distance is infinite, does not end the search.
-            if rings[r] == rings[r + 1]:
-                continue
+    for j in order:
+        # No later row is nearer.
+        if squared[j] >= worst:
             break
-        for j in range(rings[r], rings[r + 1]):
-            d = distances[j] + _squared_difference(a, column[rows[j]], nominal)
-            if d < worst:
-                n_nearest = _insert(nearest, n_nearest, d)
-                if n_nearest == nearest.size:
-                    worst = nearest[n_nearest - 1]
-                    # No other row of this or a later ring is nearer.
-                    if worst <= ring_least[r]:
-                        return n_nearest
+        if j == query:
+            continue
+        d = squared[j] + _squared_difference(column[query], column[j], nominal)
+        if d < worst:
+            n_nearest = _insert(nearest, n_nearest, d)
+            if n_nearest == nearest.size:
+                worst = nearest[n_nearest - 1]
     return n_nearest
 
 
