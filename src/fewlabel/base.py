@@ -402,35 +402,42 @@ class RankingClassifier(LabeledClassifier):
         if np.count_nonzero(labeled) > MOST_OUT_OF_FOLD:
             return
         decision = (self._score(X) if scores is None else scores) + self.offset_
-        folds = score_folds(decision, np.where(labeled, signs, 0), _N_FOLDS)
-        if folds is None:
-            return
         out_of_fold = np.zeros(len(signs))
         decisions = np.zeros(len(signs))
-        for fold in range(_N_FOLDS):
-            train = folds != fold
-            test = folds == fold
-            model = self._ranker_like_this()
-            try:
-                with keep_filters():
-                    # The fit itself has warned.
-                    warnings.simplefilter("ignore")
-                    model._fit(X[train], signs[train], None if weight is None else weight[train])
-            except LabelError:  # too few labels for what the model does with them
-                return
-            known = train & labeled
-            decisions[labeled] = model._score(X[labeled])
-            known_weight = None if weight is None else weight[known]
-            decisions += calibrate(decisions[known], signs[known] > 0, known_weight).offset
-            # A model of fewer rows may have scores on another scale.
-            spread = _mean_size(decisions[known], weight, known)
-            full = _mean_size(decision[known], weight, known)
-            # Otherwise the model has learned nothing, and its decision is 0.
-            if spread > 1e-9 * full:
-                out_of_fold[test] = full / spread * decisions[test]
+        try:
+            for test, scores_of_fold in self._scores_of_folds(X, signs, weight, decision):
+                known = labeled & ~test
+                decisions[labeled] = scores_of_fold[labeled]
+                known_weight = None if weight is None else weight[known]
+                decisions += calibrate(decisions[known], signs[known] > 0, known_weight).offset
+                # A model of fewer rows may have scores on another scale.
+                spread = _mean_size(decisions[known], weight, known)
+                full = _mean_size(decision[known], weight, known)
+                # Otherwise the model has learned nothing, and its decision is 0.
+                if spread > 1e-9 * full:
+                    out_of_fold[test] = full / spread * decisions[test]
+        except LabelError:  # too few labels for what the model does with them
+            return
         weight = None if weight is None else weight[labeled]
         slope = out_of_fold_slope(out_of_fold[labeled], signs[labeled] > 0, weight)
         self.calibration_[0] = max(slope, _LEAST_SLOPE * self.calibration_[0])
+
+    def _scores_of_folds(self, X, signs, weight, decision):
+        """Yield the rows of each fold, and the scores of all labeled rows by a model that was not fitted to these."""
+        labeled = _labeled(signs, weight)
+        folds = score_folds(decision, np.where(labeled, signs, 0), _N_FOLDS)
+        if folds is None:
+            raise LabelError("too few labels for folds")
+        for fold in range(_N_FOLDS):
+            train = folds != fold
+            model = self._ranker_like_this()
+            with keep_filters():
+                # The fit itself has warned.
+                warnings.simplefilter("ignore")
+                model._fit(X[train], signs[train], None if weight is None else weight[train])
+            scores = np.zeros(len(signs))
+            scores[labeled] = model._score(X[labeled])
+            yield ~train, scores
 
     def _ranker_like_this(self):
         """A model with the same parameters, ready for `_fit`."""

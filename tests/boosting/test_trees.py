@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 
 from fewlabel import PNUAUCBoostClassifier, PUAdaBoostClassifier, TreeAUCBoostClassifier, TreePUBoostClassifier
 from fewlabel.boosting import booster, pairs, stopping
@@ -194,7 +194,8 @@ def test_many_pairs_order_and_threads(rows, monkeypatch):
 
 
 @pytest.mark.parametrize("noise", [dict(), dict(split_noise=1.0, splitter="best")])
-def test_repeated_rows_equal_weights(rows, noise):
+def test_repeated_rows_equal_weights(rows, noise, monkeypatch):
+    monkeypatch.setattr(pairs, "MOST_PAIRS", 0)  # repeated rows have more pairs, and the same sums
     X, few, _ = rows
     X = X.round(1)  # at most 255 values per column: the bins are the same
     times = np.random.default_rng(6).integers(1, 4, len(X))
@@ -423,5 +424,24 @@ def test_best_round_stops_at_the_peak():
             yield t
 
     positive = np.array([False, False, True, True])
-    found = stopping.best_round([rounds()], [scores], [np.arange(4)], positive, np.ones(4), RowThreads(1))
+    found, [kept] = stopping.best_round([rounds()], [scores], [np.arange(4)], positive, np.ones(4), RowThreads(1))
     assert 150 <= found <= 450
+    np.testing.assert_array_equal(kept, [0.0, 10.0, 1.0, 11.0])  # the scores of that round, not of the last one
+
+
+def test_the_folds_that_choose_the_rounds_calibrate(monkeypatch):
+    """To fit others would take as long again; probabilities are as good."""
+    monkeypatch.setattr(booster, "FEW_LABELS", 200)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 4))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=1200) > 0).astype(int)
+    model = TreeAUCBoostClassifier(learning_rate=0.1, random_state=0)
+    fits = []
+    fit = TreeAUCBoostClassifier._fit
+    monkeypatch.setattr(TreeAUCBoostClassifier, "_fit", lambda *args: fits.append(1) or fit(*args))
+    by_choice = model.fit(X[:400], y[:400]).predict_proba(X[400:])[:, 1]
+    assert len(fits) == 1
+    monkeypatch.setattr(booster, "MOST_OUT_OF_FOLD", 0)
+    by_fits = model.fit(X[:400], y[:400]).predict_proba(X[400:])[:, 1]
+    assert len(fits) == 5
+    assert log_loss(y[400:], by_choice) < log_loss(y[400:], by_fits) + 0.01

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from fewlabel.boosting import pairs
 from fewlabel.kernels import pair_losses
 
 BOUNDS = np.array([0, 7, 19, 28])
@@ -55,7 +56,9 @@ def test_loss_on_a_grid_is_near_the_mean_loss_of_the_pairs(rows, spread):
     scores, weights = rows[0] * spread, rows[1]
     low, scale = scores.min(), pair_losses.NODES_PER_UNIT
     n_nodes = int((scores.max() - low) * scale) + 2 + 2 * pair_losses.MARGIN
-    found = pair_losses.loss_on_grid(scores, weights, BOUNDS, PAIRS, (low, float(scale)), n_nodes)
+    mass = pair_losses.spread(scores, weights, BOUNDS, (low, float(scale)), n_nodes) / pair_losses.MASS_UNIT
+    found = pair_losses.node_loss(mass, PAIRS, scale)
+    assert found == pytest.approx(pairs._fourier_loss(mass, PAIRS, scale), rel=1e-12)
     groups = [slice(lo, hi) for lo, hi in pairwise(BOUNDS)]
     expected = sum(
         coefficient
@@ -65,3 +68,16 @@ def test_loss_on_a_grid_is_near_the_mean_loss_of_the_pairs(rows, spread):
         for a, b, coefficient in PAIRS
     )
     assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("spread", [0.01, 1, 10])
+def test_slopes_on_a_grid_are_near_the_sums_over_pairs(rows, spread):
+    scores, weights = rows[0] * spread, rows[1]
+    scale = (scores.min(), float(pair_losses.NODES_PER_UNIT))
+    n_nodes = int((scores.max() - scores.min()) * scale[1]) + 2 + 2 * pair_losses.MARGIN
+    mass = pair_losses.spread(scores, weights, BOUNDS, scale, n_nodes) / pair_losses.MASS_UNIT
+    slopes = pair_losses.node_slopes(mass, PAIRS, scale[1])
+    np.testing.assert_allclose(pairs._fourier_slopes(mass, PAIRS, scale[1]), slopes, atol=1e-13)
+    found = np.empty((2, 28))
+    pair_losses.interpolate(scores, weights, BOUNDS, slopes, scale, 2.0, found)
+    np.testing.assert_allclose(found, _exact_slopes(scores, weights), atol=1e-6)

@@ -114,7 +114,7 @@ class TreeAUCBoostClassifier(Booster):
 
     Notes
     -----
-    No pair is stored. The exponential loss separates into sums over rows. The logistic sums are exact up to 100,000
+    No pair is stored. The exponential loss separates into sums over rows. The logistic sums are exact up to 20,000
     pairs; beyond that, scores are placed on a grid of spacing 1/16 and the sums are interpolated by cubic polynomials,
     to 1e-6 of the total weight of the partners, in time :math:`O(n)`.
 
@@ -212,7 +212,9 @@ class TreeAUCBoostClassifier(Booster):
         return self.loss == "logistic" and has_few_pairs(self.gamma if sizes[1] else 1.0, sizes)
 
     def _choose_rounds(self, binning, rows, totals):
-        return FEW_LABELS_ROUNDS if self._boosts_stumps() else super()._choose_rounds(binning, rows, totals)
+        if self._boosts_stumps():
+            return FEW_LABELS_ROUNDS, None
+        return super()._choose_rounds(binning, rows, totals)
 
     def _rounds(self, binning, rows, totals, previous, n_rounds):
         gamma = self.gamma if rows.sizes[1] else 1.0

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import COUNT, Interval, RankingClassifier, RealNotInt
+from fewlabel.base import COUNT, MOST_OUT_OF_FOLD, Interval, RankingClassifier, RealNotInt
 from fewlabel.boosting.additive import column_names, score_steps, shape_functions
 from fewlabel.boosting.binning import SPLIT, Binning
 from fewlabel.boosting.growing import MAX_DEPTH, score_trees, stump_rounds, tree_rounds
@@ -79,6 +79,7 @@ class Booster(RankingClassifier):
     _bins_all_rows = False  # or only those that are boosted
     _keeps_losses = True
     _chosen_rounds: int | None = None  # for n_estimators="auto", if they are known
+    _fold_scores: list | None = None  # held-out rows of the folds that chose the rounds, and the scores of all rows
     early_stopping: bool | str = False
     monotone: Directions = None
 
@@ -150,7 +151,20 @@ class Booster(RankingClassifier):
             n_parts = threads.n_ranges(len(order), self._n_drawn(binning.n_features))
             if n_parts > 1 and not self._needs_one_part(rows.sizes):
                 rows = SpreadRows(Parts(rows.in_parts(n_parts, totals), threads.map), rows.sizes, binning.n_codes)
-            self._boost(binning, rows, totals, previous, stopper, choose_by=choose_by)
+            chosen_by = self._boost(binning, rows, totals, previous, stopper, choose_by=choose_by)
+        self._fold_scores = None
+        n_labeled = np.count_nonzero(signs)
+        is_whole = len(held_out) == 0 and len(previous.splits) == 0
+        if chosen_by is not None and is_whole and n_labeled <= MOST_OUT_OF_FOLD:
+            self._fold_scores = [_by_row_of_table(order, len(X), *fold) for fold in zip(*chosen_by)]
+
+    def _scores_of_folds(self, X, signs, weight, decision):
+        # The folds that chose the number of rounds have what is needed: to fit others would take as long again.
+        if self._fold_scores is None:
+            return super()._scores_of_folds(X, signs, weight, decision)
+        fold_scores = self._fold_scores
+        self._fold_scores = None
+        return fold_scores
 
     def _ranker_like_this(self):
         model = super()._ranker_like_this()
@@ -186,10 +200,18 @@ class Booster(RankingClassifier):
             Rows to choose the number of rounds by.
         note : callable, default=None
             ``note(n_done, n_rounds)`` is called after each round that does not stop the fit.
+
+        Returns
+        -------
+        (list, list) or None
+            Of the folds that chose the number of rounds: positions of the held-out rows, and the scores of all rows.
         """
         n_rounds = self.n_estimators
+        chosen_by = None
         if n_rounds == "auto":
-            n_rounds = self._chosen_rounds or self._choose_rounds(binning, *choose_by)
+            n_rounds = self._chosen_rounds
+            if n_rounds is None:
+                n_rounds, chosen_by = self._choose_rounds(binning, *choose_by)
         rounds = []
         losses = []
         for part in self._rounds(binning, rows, totals, previous, n_rounds):
@@ -208,6 +230,7 @@ class Booster(RankingClassifier):
                 "the minimum edge (rho) too large?",
                 stacklevel=caller_level(),
             )
+        return chosen_by
 
     def _ends_in(self, part, losses, n_before, n_rounds, stopper, note):
         """Report the rounds of a part, and tell whether one of them ends the fit."""
@@ -266,10 +289,13 @@ class Booster(RankingClassifier):
         )
 
     def _choose_rounds(self, binning, rows, totals):
-        """Rounds for ``n_estimators="auto"``: a fixed number for few labels, else the best one out of fold."""
+        """Rounds for ``n_estimators="auto"``: a fixed number for few labels, else the best one out of fold.
+
+        The second value is what `_boost` returns.
+        """
         n_positive, _, n_negative = rows.sizes
         if n_positive + n_negative < FEW_LABELS or min(n_positive, n_negative) < N_FOLDS:
-            return FEW_LABELS_ROUNDS
+            return FEW_LABELS_ROUNDS, None
         n_rows = len(rows.scores)
         # A hash of the row's own codes deals it out, so that the order of the rows does not matter.
         variates = draw_variates(rows.keys, np.uint64(self._seed))
@@ -292,7 +318,10 @@ class Booster(RankingClassifier):
             rounds.append(self._rounds(binning, of_fold, totals_of_fold, no_rounds, MOST_ROUNDS))
         held_out = [np.flatnonzero(folds == fold) for fold in range(N_FOLDS)]
         with RowThreads(self.n_jobs) as threads:
-            return best_round(rounds, scores, held_out, np.arange(n_rows) < n_positive, rows.weights, threads)
+            n_rounds, scores = best_round(
+                rounds, scores, held_out, np.arange(n_rows) < n_positive, rows.weights, threads
+            )
+        return n_rounds, None if scores is None else (held_out, scores)
 
     def _no_rounds(self):
         """The trees of a fit that has not begun."""
@@ -344,6 +373,15 @@ class Booster(RankingClassifier):
 
     def _score(self, X):
         return Ensemble(self.splits_, self.leaf_values_, self.train_loss_).score(X, self.n_jobs)
+
+
+def _by_row_of_table(order, n_rows, held_out, scores):
+    """Whether each row of a table is held out, and its score, from those of the rows in the order of a fit."""
+    test = np.zeros(n_rows, dtype=np.bool_)
+    test[order[held_out]] = True
+    by_row = np.zeros(n_rows)
+    by_row[order] = scores
+    return test, by_row
 
 
 def read_directions(monotone, n_features, names=None):

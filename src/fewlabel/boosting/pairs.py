@@ -7,7 +7,7 @@ from fewlabel.boosting.rows import Rows
 from fewlabel.kernels import pair_losses
 from fewlabel.kernels.pair_losses import MARGIN, MASS_UNIT, NODES_PER_UNIT
 
-MOST_PAIRS = 100_000  # with more, sums over pairs are interpolated, to 1e-6 of the weight of the partners
+MOST_PAIRS = 20_000  # with more, sums over pairs are interpolated, to 1e-6 of the weight of the partners
 _MOST_NODES = 65_536  # for a range of scores up to 4,096; nodes are further apart beyond it
 _FEW_NODES = 512  # with more, Fourier transforms take less time than all pairs of nodes
 _LARGEST_RANGE = 700.0
@@ -68,11 +68,11 @@ class PairLoss:
             terms = [(a, b, coefficient, up[a], down[b]) for a, b, coefficient in self._pairs]
             self._rows.tell(_exponential_slopes, center, terms, self._factor)
         else:
-            ends, grid = known or (_ends(self._rows), None)
+            ends, mass = known or (_ends(self._rows), None)
             if self._few_pairs and ends[1] - ends[0] < _LARGEST_RANGE:  # powers of e do not overflow
                 self._rows.tell(_exact_slopes, _middle(ends), self._pairs, self._factor)
             else:
-                self._interpolate(*(grid or self._grid(*_nodes(ends))))
+                self._interpolate(ends, mass)
         return True
 
     def value(self):
@@ -83,14 +83,10 @@ class PairLoss:
             return sum(coefficient * up[a] * down[b] for a, b, coefficient in self._pairs)
         ends = _ends(self._rows)
         scale, n_nodes = _nodes(ends)
-        if self._few_pairs and n_nodes <= _FEW_NODES:
-            self._known = ends, None
-            return self._rows.ask(_loss_on_grid, scale, n_nodes, self._pairs, merge=None)  # one part
-        grid = self._grid(scale, n_nodes)
-        self._known = ends, grid
-        mass, differences, _ = grid
-        kernel = np.logaddexp(0.0, differences)[None, ::-1]
-        return sum(float(mass[a] @ _convolve(mass[b], kernel)[0]) * coefficient for a, b, coefficient in self._pairs)
+        mass = self._mass_at_nodes(scale, n_nodes)
+        self._known = ends, mass
+        loss_of = pair_losses.node_loss if n_nodes <= _FEW_NODES else _fourier_loss
+        return loss_of(mass, np.array(self._pairs), scale[1])
 
     def _exponential_sums(self):
         """A center of the scores, and the mean of e^-f and of e^f of each group, f being the distance from it."""
@@ -98,25 +94,23 @@ class PairLoss:
         means = self._rows.sums(_powers, center)
         return center, means[:3], means[3:]
 
-    def _interpolate(self, mass, differences, scale):
+    def _interpolate(self, ends, mass):
         r"""Slopes by cubic interpolation on a grid of scores.
 
         Weights are spread over the nodes and convolved with the logistic function. With nodes :math:`\delta = 1/16`
         apart each of the two interpolations errs by at most :math:`\frac{3}{128} \delta^4 \max|s^{(4)}|`, less than
         1e-7 for the slope and 2e-7 for the curvature, of a total weight of one.
         """
-        wrong = expit(differences)
-        kernels = np.stack([wrong, wrong * (1 - wrong)])
-        terms = [
-            (a, b, coefficient, _convolve(mass[b], kernels[:, ::-1]), _convolve(mass[a], kernels))
-            for a, b, coefficient in self._pairs
-        ]
-        self._rows.tell(_interpolated_slopes, terms, scale, self._factor)
+        scale, n_nodes = _nodes(ends)
+        if mass is None:
+            mass = self._mass_at_nodes(scale, n_nodes)
+        slopes_of = pair_losses.node_slopes if n_nodes <= _FEW_NODES else _fourier_slopes
+        slopes = slopes_of(mass, np.array(self._pairs), scale[1])
+        self._rows.tell(_interpolated_slopes, slopes, scale, self._factor)
 
-    def _grid(self, scale, n_nodes):
-        """Weights of each group on the nodes of a grid, distances of nodes, and their place."""
-        mass = self._rows.ask(_spread, scale, n_nodes, merge=np.add) / MASS_UNIT
-        return mass, np.arange(1 - n_nodes, n_nodes) / scale[1], scale
+    def _mass_at_nodes(self, scale, n_nodes):
+        """Weights of each group on the nodes of a grid, shape (3, n_nodes)."""
+        return self._rows.ask(_spread, scale, n_nodes, merge=np.add) / MASS_UNIT
 
 
 def _nodes(ends):
@@ -143,30 +137,20 @@ def _powers(rows, center):
     return [rows.weights[group] * np.exp(sign * distances[group]) for sign in (-1, 1) for group in rows.groups]
 
 
-def _set_slopes(rows, slopes, factor):
-    """Set the derivatives from slopes: groups of better and worse rows, coefficient, their slopes and curvatures."""
-    total = rows.derivatives
-    total[:] = 0.0
-    for a, b, coefficient, better, worse in slopes:
-        total[:, rows.groups[a]] += coefficient * better
-        total[0, rows.groups[b]] -= coefficient * worse[0]
-        total[1, rows.groups[b]] += coefficient * worse[1]
-    total *= factor * rows.weights
-
-
 def _exponential_slopes(rows, center, terms, factor):
     """Slopes of the exponential loss, which are products: the mean of e^f of the partners times e^-f."""
     up = np.exp(center - rows.scores)
     down = np.exp(rows.scores - center)
-
-    def slopes():
-        for a, b, coefficient, mean_up, mean_down in terms:
-            better = up[rows.groups[a]] * mean_down
-            worse = down[rows.groups[b]] * mean_up
-            # The exponential function is its own derivative: slope and curvature are the same.
-            yield a, b, coefficient, np.stack([better, better]), np.stack([worse, worse])
-
-    _set_slopes(rows, slopes(), factor)
+    derivatives = rows.derivatives
+    derivatives[:] = 0.0
+    for a, b, coefficient, mean_up, mean_down in terms:
+        better = coefficient * (up[rows.groups[a]] * mean_down)
+        worse = coefficient * (down[rows.groups[b]] * mean_up)
+        # The exponential function is its own derivative: slope and curvature are the same.
+        derivatives[:, rows.groups[a]] += better
+        derivatives[0, rows.groups[b]] -= worse
+        derivatives[1, rows.groups[b]] += worse
+    derivatives *= factor * rows.weights
 
 
 def _exact_slopes(rows, center, pairs, factor):
@@ -183,32 +167,41 @@ def _exact_slopes(rows, center, pairs, factor):
     rows.derivatives[:] = slopes
 
 
-def _loss_on_grid(rows, scale, n_nodes, pairs):
-    return pair_losses.loss_on_grid(rows.scores, rows.weights, rows.bounds, np.array(pairs), scale, n_nodes)
-
-
-def _interpolated_slopes(rows, terms, scale, factor):
-    slopes = (
-        (a, b, coefficient, _evaluate(rows, a, better, scale), _evaluate(rows, b, worse, scale))
-        for a, b, coefficient, better, worse in terms
-    )
-    _set_slopes(rows, slopes, factor)
-
-
 def _spread(rows, scale, n_nodes):
-    """Weights of each group on the nodes of a grid, in integers."""
-    grid = [pair_losses.spread(rows.scores[group], rows.weights[group], scale, n_nodes) for group in rows.groups]
-    return np.stack(grid)
+    return pair_losses.spread(rows.scores, rows.weights, rows.bounds, scale, n_nodes)
 
 
-def _evaluate(rows, group, nodes, scale):
-    return pair_losses.interpolate(rows.scores[rows.groups[group]], nodes, scale)
+def _interpolated_slopes(rows, slopes, scale, factor):
+    pair_losses.interpolate(rows.scores, rows.weights, rows.bounds, slopes, scale, factor, rows.derivatives)
 
 
-def _convolve(mass, kernels):
-    """Sum over nodes k of ``mass[k]`` times each kernel at the distance to node j, for every j."""
+def _fourier_loss(mass, pairs, nodes_per_unit):
+    """As `pair_losses.node_loss`, for many nodes."""
+    n_nodes = mass.shape[1]
+    loss = np.logaddexp(0.0, np.arange(n_nodes - 1, -n_nodes, -1) / nodes_per_unit)
+    return sum(coefficient * (mass[int(a)] @ _convolve(mass[int(b)], loss)) for a, b, coefficient in pairs)
+
+
+def _fourier_slopes(mass, pairs, nodes_per_unit):
+    """As `pair_losses.node_slopes`, for many nodes."""
+    n_nodes = mass.shape[1]
+    wrong = expit(np.arange(1 - n_nodes, n_nodes) / nodes_per_unit)
+    curvature = wrong * (1 - wrong)
+    slopes = np.zeros((3, 2, n_nodes))
+    for a, b, coefficient in pairs:
+        better = slopes[int(a)]
+        worse = slopes[int(b)]
+        better[0] += coefficient * _convolve(mass[int(b)], wrong[::-1])
+        better[1] += coefficient * _convolve(mass[int(b)], curvature)
+        worse[0] -= coefficient * _convolve(mass[int(a)], wrong)
+        worse[1] += coefficient * _convolve(mass[int(a)], curvature)
+    return slopes
+
+
+def _convolve(mass, kernel):
+    """Sum over nodes k of ``mass[k]`` times the kernel at the distance to node j, for every j."""
     n = len(mass)
     # Long enough that the ends of a circular convolution do not meet: n nodes and 2 n - 1 distances.
     size = 1 << int(np.ceil(np.log2(3 * n)))
-    product = np.fft.rfft(mass, size) * np.fft.rfft(kernels, size)
-    return np.ascontiguousarray(np.fft.irfft(product, size)[:, n - 1 : 2 * n - 1])
+    product = np.fft.rfft(mass, size) * np.fft.rfft(kernel, size)
+    return np.fft.irfft(product, size)[n - 1 : 2 * n - 1]

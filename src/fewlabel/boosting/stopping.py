@@ -1,7 +1,10 @@
 """When to stop boosting, and how many rounds to run."""
 
+from collections import deque
+
 import numpy as np
-from sklearn.metrics import roc_auc_score
+
+from fewlabel.kernels.ranks import area
 
 _EVERY = 10  # rounds between two looks at the AUC
 _SMOOTHED = 5  # looks that are averaged
@@ -52,7 +55,7 @@ class ValidationStop:
         return self._rounds - self.kept >= self._patience
 
     def _auc(self):
-        return roc_auc_score(self._positive, self._scores, sample_weight=self._weight)
+        return area(self._positive, self._scores, self._weight)
 
 
 class AlarmStop:
@@ -98,8 +101,14 @@ def best_round(rounds, scores, held_out, positive, weight, threads):
 
     Returns
     -------
-    int
+    n_rounds : int
+    scores : list of ndarray of shape (n_rows,), or None
+        Scores of each fold after them; None if no look at the AUC came then.
     """
+    # The best average ends at a look; its middle, the number of rounds to choose, is two looks before.
+    n_back = _SMOOTHED // 2
+    recent = deque(maxlen=n_back + 1)
+    best_scores = None
     aucs = []
     best = -np.inf
     best_t = 0
@@ -108,16 +117,14 @@ def best_round(rounds, scores, held_out, positive, weight, threads):
         t += 1
         if t % _EVERY:
             continue
-        of_folds = [
-            roc_auc_score(positive[rows], of_fold[rows], sample_weight=weight[rows])
-            for of_fold, rows in zip(scores, held_out)
-        ]
+        of_folds = [area(positive[rows], of_fold[rows], weight[rows]) for of_fold, rows in zip(scores, held_out)]
         aucs.append(np.mean(of_folds))
+        recent.append([of_fold.copy() for of_fold in scores])
         smoothed = np.mean(aucs[-_SMOOTHED:])
         if smoothed > best:
             best = smoothed
             best_t = t
+            best_scores = recent[0] if len(recent) > n_back else None
         elif t - best_t >= _PATIENCE:
             break
-    # The best average ends at best_t; its middle is half as many looks before.
-    return max(1, best_t - _EVERY * (_SMOOTHED // 2))
+    return max(1, best_t - _EVERY * n_back), best_scores

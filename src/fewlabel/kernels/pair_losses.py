@@ -98,57 +98,55 @@ def exact_slopes(order, powers, weights, factor, bounds, pairs):
 
 
 @njit(cache=True, nogil=True)
-def spread(scores, weights, scale, n_nodes):
-    """Spread the weights over the four nodes around each score (cubic Lagrange polynomials).
+def spread(scores, weights, bounds, scale, n_nodes):
+    """Spread the weights of each group over the four nodes around each score (cubic Lagrange polynomials).
 
     Integers, in multiples of 1 / `MASS_UNIT`, so that the result does not depend on the order of the rows.
 
     Parameters
     ----------
-    scores, weights : ndarray
+    scores, weights, bounds
+        As in `exact_slopes`.
     scale : (float, float)
         Node k is the score ``scale[0] + (k - MARGIN) / scale[1]``.
     n_nodes : int
 
     Returns
     -------
-    ndarray of shape (n_nodes,), int64
+    ndarray of shape (3, n_nodes), int64
     """
-    mass = np.zeros(n_nodes, dtype=np.int64)
+    mass = np.zeros((3, n_nodes), dtype=np.int64)
     basis = np.empty(4)
-    for i in range(scores.size):
-        k = _place(scores[i], scale, basis)
-        for m in range(4):
-            mass[k + m] += np.int64(np.rint(MASS_UNIT * weights[i] * basis[m]))
+    for g in range(3):
+        of_group = mass[g]
+        for i in range(bounds[g], bounds[g + 1]):
+            k = _place(scores[i], scale, basis)
+            for m in range(4):
+                of_group[k + m] += np.int64(np.rint(MASS_UNIT * weights[i] * basis[m]))
     return mass
 
 
 @njit(cache=True, nogil=True)
-def loss_on_grid(scores, weights, bounds, pairs, scale, n_nodes):
-    """Mean logistic loss of all pairs, the weights of the rows being spread over the nodes of a grid.
+def node_loss(mass, pairs, nodes_per_unit):
+    """Mean logistic loss of all pairs of rows that are spread over the nodes of a grid.
 
     Parameters
     ----------
-    scores, weights, bounds, pairs
+    mass : ndarray of shape (3, n_nodes)
+        Weight of each group at the nodes.
+    pairs
         As in `exact_slopes`.
-    scale : (float, float)
-        As in `spread`.
-    n_nodes : int
-        The work grows with its square.
+    nodes_per_unit : float
+        The work grows with the square of the number of nodes.
 
     Returns
     -------
     float
     """
-    mass = np.empty((3, n_nodes))
+    n_nodes = mass.shape[1]
     loss = np.empty(2 * n_nodes - 1)  # at every distance of two nodes
-    for g in range(3):
-        group = slice(bounds[g], bounds[g + 1])
-        of_group = spread(scores[group], weights[group], scale, n_nodes)
-        for k in range(n_nodes):
-            mass[g, k] = of_group[k] / MASS_UNIT
     for k in range(loss.size):
-        distance = (k + 1 - n_nodes) / scale[1]
+        distance = (k + 1 - n_nodes) / nodes_per_unit
         loss[k] = max(distance, 0.0) + np.log1p(np.exp(-abs(distance)))
     total = 0.0
     for p in range(pairs.shape[0]):
@@ -169,16 +167,73 @@ def _dot(a, b):
 
 
 @njit(cache=True, nogil=True)
-def interpolate(scores, nodes, scale):
-    """Cubic interpolation of each function in `nodes` at the scores, shape (len(nodes), len(scores))."""
-    values = np.zeros((nodes.shape[0], scores.size))
+def node_slopes(mass, pairs, nodes_per_unit):
+    """Negative gradient and Hessian of the logistic loss of a row of each group at each node, shape (3, 2, n_nodes).
+
+    Parameters
+    ----------
+    mass, pairs, nodes_per_unit
+        As in `node_loss`.
+    """
+    n_nodes = mass.shape[1]
+    wrong = np.empty(2 * n_nodes - 1)  # at every distance of two nodes: of a worse row above a better one
+    for k in range(wrong.size):
+        wrong[k] = 1.0 / (1.0 + np.exp((n_nodes - 1 - k) / nodes_per_unit))
+    right = wrong[::-1].copy()
+    curvature = wrong * right
+    slopes = np.zeros((3, 2, n_nodes))
+    for p in range(pairs.shape[0]):
+        better = np.int64(pairs[p, 0])
+        worse = np.int64(pairs[p, 1])
+        for k in range(n_nodes):
+            first = n_nodes - 1 - k
+            # The loss falls with the score of a better row, and rises with that of a worse one.
+            above = pairs[p, 2] * mass[worse, k]
+            if above != 0.0:
+                _add_multiple(above, right[first:], slopes[better, 0])
+                _add_multiple(above, curvature[first:], slopes[better, 1])
+            below = pairs[p, 2] * mass[better, k]
+            if below != 0.0:
+                _add_multiple(-below, wrong[first:], slopes[worse, 0])
+                _add_multiple(below, curvature[first:], slopes[worse, 1])
+    return slopes
+
+
+@njit(cache=True, nogil=True)
+def _add_multiple(factor, terms, total):
+    """Add a multiple of the first terms: each sum has the order of the nodes, whatever the processor."""
+    for k in range(total.size):
+        total[k] += factor * terms[k]
+
+
+@njit(cache=True, nogil=True)
+def interpolate(scores, weights, bounds, slopes, scale, factor, derivatives):
+    """Set the derivatives of the rows by cubic interpolation of the slopes of their groups at the nodes.
+
+    Parameters
+    ----------
+    scores, weights, bounds, factor
+        As in `exact_slopes`.
+    slopes : ndarray of shape (3, 2, n_nodes)
+        Of `node_slopes`.
+    scale : (float, float)
+        As in `spread`.
+    derivatives : ndarray of shape (2, n_rows)
+        Written.
+    """
     basis = np.empty(4)
-    for i in range(scores.size):
-        k = _place(scores[i], scale, basis)
-        for r in range(nodes.shape[0]):
+    for g in range(3):
+        gradient = slopes[g, 0]
+        hessian = slopes[g, 1]
+        for i in range(bounds[g], bounds[g + 1]):
+            k = _place(scores[i], scale, basis)
+            slope = 0.0
+            curvature = 0.0
             for m in range(4):
-                values[r, i] += basis[m] * nodes[r, k + m]
-    return values
+                slope += basis[m] * gradient[k + m]
+                curvature += basis[m] * hessian[k + m]
+            derivatives[0, i] = factor * weights[i] * slope
+            derivatives[1, i] = factor * weights[i] * curvature
 
 
 @njit(cache=True, nogil=True, inline="always")
