@@ -98,21 +98,15 @@ def _walk(formula):
 
 def _thresholds(part):
     """The columns that a part compares with thresholds, and these."""
+    if isinstance(part, parts.FillAndScale):
+        spread = np.where(np.isfinite(part.spread), part.spread, 1.0)
+        for column in range(part.n_inputs):
+            yield column, part.mean[column] + spread[column] * np.array([-1.0, 1.0])
     if isinstance(part, (parts.Steps, parts.SymmetricTrees, parts.Trees)):
         trees = flat_trees(part)
-        is_split = trees.children[0] >= 0
-        columns = trees.feature[is_split]
-        thresholds = trees.threshold[is_split]
-    elif isinstance(part, parts.FillAndScale):
-        columns = np.tile(np.arange(part.n_inputs), 2)
-        n = part.n_inputs
-        spread = np.where(np.isfinite(part.spread[:n]), part.spread[:n], 1.0)
-        thresholds = np.concatenate([part.mean[:n] - spread, part.mean[:n] + spread])
-    else:
-        return
-    is_finite = np.isfinite(thresholds)
-    for column in np.unique(columns[is_finite]):
-        yield column, thresholds[is_finite & (columns == column)]
+        is_split = (trees.children[0] >= 0) & np.isfinite(trees.threshold)
+        for column in np.unique(trees.feature[is_split]):
+            yield column, trees.threshold[is_split & (trees.feature == column)]
 
 
 def _cells(column, features):

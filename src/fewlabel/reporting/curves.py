@@ -59,7 +59,8 @@ def of_class(is_class: np.ndarray, score: np.ndarray) -> tuple[PlainDict, PlainD
 
     false, true, _ = roc_curve(is_class, score)
     precision, recall, _ = precision_recall_curve(is_class, score)
-    return {"x": _some(false), "y": _some(true)}, {"x": _some(recall), "y": _some(precision)}
+    roc = {"x": _some(false), "y": _some(true)}
+    return roc, {"x": _some(recall), "y": _some(precision)}
 
 
 def _some(values: np.ndarray) -> list[float]:

@@ -40,15 +40,18 @@ def describe_labelers(votes: Votes, answers: np.ndarray, combined: np.ndarray, c
     people = []
     decided = combined >= 0
     for name, given in zip(votes.labelers, answers.T):
-        counted = decided & (given >= 0)
-        agrees = share_estimate(np.count_nonzero(given[counted] == combined[counted]), np.count_nonzero(counted))
-        people.append({"name": name, "answers": np.count_nonzero(given >= 0), "agrees": agrees})
+        answered = given >= 0
+        n_decided = np.count_nonzero(answered & decided)
+        n_equal = np.count_nonzero(answered & (given == combined))
+        agrees = share_estimate(n_equal, n_decided)
+        people.append({"name": name, "answers": np.count_nonzero(answered), "agrees": agrees})
     pairs = []
     for one, other in itertools.combinations(range(len(people)), 2):
-        both = (answers[:, one] >= 0) & (answers[:, other] >= 0)
+        both = (answers[:, [one, other]] >= 0).all(axis=1)
         if both.any():
-            pair = {"labelers": [votes.labelers[one], votes.labelers[other]], "rows": both.sum()}
-            pairs.append({**pair, **_agreement(answers[both, one], answers[both, other])})
+            names = [votes.labelers[one], votes.labelers[other]]
+            agreement = _agreement(answers[both, one], answers[both, other])
+            pairs.append({"labelers": names, "rows": both.sum(), **agreement})
     conflicts = np.flatnonzero(contradicting(answers))
     listed = []
     for place in conflicts[:_MOST_CONFLICTS]:
