@@ -36,7 +36,7 @@ def test_equal_rows_and_more_columns_than_rows(loss):
     X, y = few_rows(17)
     twice, labels = np.vstack([X, X]), np.r_[y, y]
     assert np.isfinite(MultiviewKernelClassifier(loss, views=VIEWS).fit(twice, labels).predict_proba(twice)).all()
-    model = MultiviewKernelClassifier(loss, views=VIEWS, kernel="linear", gamma_A=0.1).fit(X, y)
+    model = MultiviewKernelClassifier(loss, views=VIEWS, gamma_A=0.1).fit(X, y)
     assert roc_auc_score(y[:9], model.decision_function(X[:9])) > 0.7
     wide = np.hstack([X, np.random.default_rng(0).normal(size=(24, 60))])
     assert np.isfinite(MultiviewKernelClassifier(loss, random_state=0).fit(wide, y).decision_function(wide)).all()

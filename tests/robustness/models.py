@@ -35,7 +35,6 @@ _PU = {"prior": (0.2, 0.4, 0.7), "threshold": ("prior", "zero")}
 _GRAPH = {"n_neighbors": (3, 10), "scale": (True, False, "range")}
 _MULTIVIEW = {
     "loss": ("squared", "hinge"),
-    "kernel": ("rbf", "linear"),
     "gamma_A": (0.01, 1.0),
     "gamma_B": (0.1, 1.0),
     "gamma_W": (0.0, 0.1),

@@ -68,8 +68,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     prior : float, default=None
         Share of ``classes_[1]`` among the unlabeled rows, for two classes: this share of the rows, with the highest
         scores, is assigned to it. None means the shares of the classes among the labeled rows.
-    kernel : {"rbf", "linear"}, default="rbf"
-        Kernel of the views; see `MultiviewKernelClassifier`.
     gamma_A : float or "auto", default=1e-2
         Penalty on the norm of the functions. "auto" chooses it from 0.001 to 1 by the score of the first round.
     gamma_B : float or "auto", default=0.1
@@ -80,7 +78,7 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     view_weights : "uniform" or array-like of shape (n_views,), default="uniform"
         Weights of the views in the output.
     length_scale : float, or "median", default="median"
-        Width of "rbf"; "median" means the median distance between rows in each view.
+        Width of the Gaussian kernel; "median" means the median distance between rows in each view.
     n_neighbors : int, default=10
         Number of neighbors of a row in the graph of a view over the rows of a group.
     approximation : {"auto", "nystroem"} or None, default="auto"
@@ -168,7 +166,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         n_groups: Count | Literal["balanced"] = "balanced",
         initial: Any = None,
         prior: Share | None = None,
-        kernel: Literal["rbf", "linear"] = "rbf",
         gamma_A: PositiveOrAuto = 1e-2,
         gamma_B: NonNegativeOrAuto = 0.1,
         gamma_W: NonNegativeOrAuto = 0.1,
@@ -188,7 +185,6 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
         self.n_groups = n_groups
         self.initial = initial
         self.prior = prior
-        self.kernel = kernel
         self.gamma_A = gamma_A
         self.gamma_B = gamma_B
         self.gamma_W = gamma_W
@@ -326,7 +322,7 @@ class _Rounds:
         # One product gives the outputs of all groups.
         side_by_side = [np.hstack(of_groups) for of_groups in by_view]
         space = self.space
-        outputs = sum_of_views(space.views, space.kernels, space.landmarks, side_by_side)
+        outputs = sum_of_views(space.views, space.widths, space.landmarks, side_by_side)
         outputs = outputs.reshape(len(outputs), n_groups, -1)
         inside = [held_out for _, held_out in fits]
         held_out = self._held_out(labeled_groups, inside, outputs[self.labeled])

@@ -51,8 +51,6 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     views : list of lists, VariableClusterer or None, default=None
         The columns of each view, by name or position; they may overlap. A `VariableClusterer`, or None for one with
         default settings, clusters the columns into views.
-    kernel : {"rbf", "linear"}, default="rbf"
-        Kernel of the views: :math:`e^{-|x - z|^2 / 2 \sigma^2}` or :math:`x^\top z`.
     gamma_A : float or "auto", default=1e-2
         Penalty on the norm of the functions. "auto" chooses it from 0.001 to 1 by the AUC of held-out labeled rows.
     gamma_B : float or "auto", default=0.1
@@ -65,7 +63,7 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     class_weight : "balanced", dict or None, default=None
         Weight of each class in the loss. "balanced" gives all classes the same total weight.
     length_scale : float, or "median", default="median"
-        :math:`\sigma` of "rbf"; "median" means the median distance between rows in each view.
+        :math:`\sigma` of the Gaussian kernel; "median" means the median distance between rows in each view.
     n_neighbors : int, default=10
         Number of neighbors of a row in the graph of a view, which connects them in both directions, with
         :math:`L = D - A`; all other rows if there are fewer.
@@ -160,7 +158,6 @@ class MultiviewKernelClassifier(MultiviewClassifier):
         loss: Loss = "squared",
         *,
         views: Views = None,
-        kernel: Literal["rbf", "linear"] = "rbf",
         gamma_A: PositiveOrAuto = 1e-2,
         gamma_B: NonNegativeOrAuto = 0.1,
         gamma_W: NonNegativeOrAuto = 0.1,
@@ -177,7 +174,6 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     ) -> None:
         self.loss = loss
         self.views = views
-        self.kernel = kernel
         self.gamma_A = gamma_A
         self.gamma_B = gamma_B
         self.gamma_W = gamma_W

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from fewlabel.base import LabeledClassifier, NonNegative, Positive, ScoresClasses
 from fewlabel.calibration import softmax_slope
-from fewlabel.multiview._basis import ViewKernel, sum_of_views
+from fewlabel.multiview._basis import sum_of_views
 from fewlabel.multiview._losses import HingeLoss, SquaredLoss
 from fewlabel.multiview._spaces import KernelSpace, choose_landmarks
 from fewlabel.multiview._system import Penalties
@@ -81,7 +81,7 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         return softmax(self.slope_ * outputs - np.log(self.class_weight_), axis=1)
 
     def _class_scores(self, X):
-        outputs = sum_of_views(self._in_views(X), self._kernels(), self.landmarks_, self.dual_coef_)
+        outputs = sum_of_views(self._in_views(X), self.length_scales_, self.landmarks_, self.dual_coef_)
         return outputs @ self._readout
 
     def _in_views(self, X):
@@ -109,7 +109,7 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         self._set_widths(by_view, rng)
         is_exact = self._is_exact(len(X), n_systems)
         shared = None if is_exact else choose_landmarks(codes, self.n_components, rng)
-        return UsedRows(KernelSpace(by_view, self._kernels(), shared), codes, origin)
+        return UsedRows(KernelSpace(by_view, self.length_scales_, shared), codes, origin)
 
     @property
     def _uses_unlabeled(self):
@@ -147,14 +147,9 @@ class MultiviewClassifier(ScoresClasses, LabeledClassifier):
         seed = draw_seed(rng)
         if self.length_scale != "median":
             self.length_scales_ = np.full(len(by_view), float(self.length_scale))
-        elif self.kernel == "rbf":
+        else:
             widths = [median_distance(X, np.random.RandomState(seed), _MOST_COMPARED) for X in by_view]
             self.length_scales_ = np.array(widths)
-        else:
-            self.length_scales_ = np.ones(len(by_view))
-
-    def _kernels(self):
-        return [ViewKernel(self.kernel, length_scale) for length_scale in self.length_scales_]
 
     def _choose_penalties(self, score_of):
         """Set `gamma_A_`, `gamma_B_` and `gamma_W_`: "auto" takes the value with the best held-out score."""

@@ -13,19 +13,20 @@ class KernelSpace:
     ----------
     views : list of ndarray of shape (n_rows, n_columns_of_view)
         The rows in each view.
-    kernels : list of ViewKernel
+    widths : ndarray of shape (n_views,)
+        Widths of their Gaussian kernels.
     shared : ndarray of int, default=None
         Positions of the landmarks, which all groups share. None is exact: the landmarks of a group are its own rows.
     """
 
-    def __init__(self, views, kernels, shared=None):
+    def __init__(self, views, widths, shared=None):
         self.views = views
-        self.kernels = kernels
+        self.widths = widths
         self.n_rows = len(views[0])
         self.shared = shared
         self.bases = []
         if shared is not None:
-            self.bases = [ViewBasis(X[shared], kernel) for X, kernel in zip(views, kernels)]
+            self.bases = [ViewBasis(X[shared], width) for X, width in zip(views, widths)]
 
     @property
     def landmarks(self):
@@ -60,7 +61,7 @@ class KernelSpace:
             )
         views = [X[group] for X in self.views]
         if self.shared is None:
-            bases = [ViewBasis(X, kernel) for X, kernel in zip(views, self.kernels)]
+            bases = [ViewBasis(X, width) for X, width in zip(views, self.widths)]
             features = [basis.own_coordinates for basis in bases]
         else:
             bases = self.bases
