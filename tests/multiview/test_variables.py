@@ -169,9 +169,10 @@ def test_arrays_with_text_and_named_categories():
         np.testing.assert_allclose(again.similarities_, model.similarities_, atol=1e-9)
 
 
-def test_large_tables_are_sampled_and_runs_repeat():
+def test_large_tables_are_sampled_and_runs_repeat(monkeypatch):
     X, _ = make_multiview_credit(2000, random_state=0)
-    models = [VariableClusterer(max_samples=500, n_bootstraps=10, random_state=3).fit(X) for _ in range(2)]
+    monkeypatch.setattr("fewlabel.multiview._variables._MOST_ROWS", 500)
+    models = [VariableClusterer(n_bootstraps=10, random_state=3).fit(X) for _ in range(2)]
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
     np.testing.assert_array_equal(models[0].stability_, models[1].stability_)
 

@@ -20,6 +20,7 @@ from fewlabel.types import MatrixLike, Seed
 
 # Mean Rand indices that differ by less count as equal: noise columns make many numbers nearly as stable.
 _AS_STABLE = 0.02
+_MOST_ROWS = 10_000  # more of them hardly change a correlation
 
 
 class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -56,10 +57,9 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Largest number of passes per start.
     n_bootstraps : int, default=50
         Number of bootstrap samples, each clustered from its own tree.
-    max_samples : int, default=10000
-        Largest number of rows that are used, drawn at random if there are more.
     random_state : int, RandomState instance or None, default=None
-        Draws rows, starts and bootstrap samples, by position, so that the order of the rows matters.
+        Draws rows (10,000 if there are more), starts and bootstrap samples, by position, so that the order of the rows
+        matters.
 
     Attributes
     ----------
@@ -119,7 +119,6 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         n_init: Count = 10,
         max_iter: Count = 150,
         n_bootstraps: Count = 50,
-        max_samples: AtLeastTwo = 10_000,
         random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -128,7 +127,6 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_init = n_init
         self.max_iter = max_iter
         self.n_bootstraps = n_bootstraps
-        self.max_samples = max_samples
         self.random_state = random_state
 
     _parameter_constraints: dict = constraints_of(__init__)
@@ -155,8 +153,8 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Z = coding.code(table, self._codings)
         varying, owner = np.unique(coding.owners(self._codings), return_inverse=True)
         self._check_number(len(varying))
-        if len(Z) > self.max_samples:
-            Z = Z[rng.choice(len(Z), self.max_samples, replace=False)]
+        if len(Z) > _MOST_ROWS:
+            Z = Z[rng.choice(len(Z), _MOST_ROWS, replace=False)]
         C = coding.correlations_of_sample(Z, np.ones(len(Z)), self._codings)
         self.stability_ = np.empty((0, 2))
         n_clusters = self.n_clusters or self._choose_number(Z, C, owner, rng)
