@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from benchmarks.harness import SUITES, get_suite
-from benchmarks.quality import audit, doubly_robust, monitor, positives_only, representations
+from benchmarks.quality import audit, doubly_robust, many_classes_beside, monitor, positives_only, representations
 from benchmarks.quality.estimates import learn
 from fewlabel.auto.intervals import BELIEFS
 from fewlabel.auto.weights import auc, average_precision
@@ -237,6 +237,7 @@ def test_intervals():
     runs["covered"] = (runs["low"] <= runs["truth"]) & (runs["truth"] <= runs["high"])
     names = {("groups", "AUC"): "AUC, new groups", ("time", "AUC"): "AUC, later rows"}
     names |= {("classes", "AUC"): "mean AUC of", ("classes", "accuracy"): "share of", ("classes", "recall"): "recall"}
+    names["classes", "balanced accuracy"] = "balanced accuracy"
     for key, own in runs.groupby(["part", "figure"]):
         expected = [str(own["table"].nunique()), str(len(own)), f"{own['covered'].mean():.1%}"]
         expected += [str((own["truth"] < own["low"]).sum()), str((own["truth"] > own["high"]).sum())]
@@ -255,6 +256,20 @@ def test_many_classes():
             ranks = by_table.rank(axis=1, ascending=score == "log_loss").mean()
             assert ranks.idxmin() == "AutoClassifier"
         assert not missing("docs/many-classes.md", [str(len(by_table))])
+
+
+def test_many_classes_beside_plain_methods():
+    runs = pd.read_csv(QUALITY / "many_classes_beside.csv")
+    found = many_classes_beside.summarize(runs)
+    methods = ["AutoClassifier", "CatBoost", "extra trees", "random forest", "logistic regression"]
+    for labels in (3, 10):
+        own = found.loc[labels]
+        for score, name in (("balanced_accuracy", "balanced accuracy"), ("log_loss", "log-loss")):
+            shown = row_of_page("docs/many-classes.md", f"{labels}, plain | {name}")[1:]
+            assert shown == [short(value) for value in own[score][methods]]
+        assert own["balanced_accuracy"].idxmax() == own["log_loss"].idxmin() == "AutoClassifier"
+        assert (own[["rank_of_accuracy", "rank_of_loss"]].idxmin() == "AutoClassifier").all()
+        assert not missing("docs/many-classes.md", [str(runs.loc[runs["labels"] == labels, "table"].nunique())])
 
 
 def test_shares_above_one_half():
