@@ -50,6 +50,7 @@ def check_share(name, value, meaning=""):
     """
     if is_number(value) and 0 < value < 1:
         return float(value)
+    # Whoever writes 95 for a share means percent.
     hint = f"; for {value:g}% write {value / 100:g}" if is_number(value) and value > 1 else ""
     raise ValueError(f"{name}={value!r} should be a number between 0 and 1 (both excluded){meaning}{hint}")
 

@@ -48,6 +48,7 @@ def atomic_set(*paths: AnyPath) -> Iterator[list[Path]]:
         for draft, target in zip(drafts, targets):
             if target.exists():
                 shutil.copymode(target, draft)
+        # The first one last: until then, whoever reads it finds the old set.
         for draft, target in reversed(list(zip(drafts, targets))):
             os.replace(draft, target)
     finally:

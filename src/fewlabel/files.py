@@ -51,8 +51,10 @@ def read_file(
             separator = _separator(_header(path, encoding), kind)
             check_lengths(path, separator, encoding)
             options: dict[str, Any] = {"sep": separator, "decimal": decimal, "encoding": encoding or _UTF8}
+            # A column is of one type in all its rows, and the first one is never an index.
             options |= {"index_col": False, "low_memory": False}
             if verbatim:
+                # pandas has a switch for all columns, and a list of missing values for each: the switch is off.
                 names = pd.read_csv(path, nrows=0, **options).columns
                 missing = {name: list(MISSING) for name in names if name not in verbatim}
                 options |= {"keep_default_na": False, "na_values": missing, "dtype": dict.fromkeys(verbatim, str)}
@@ -119,6 +121,7 @@ def _kind(path: Path) -> str:
     is_compressed = kind == ".gz"
     if is_compressed:
         kind = Path(path.stem).suffix.lower()
+    # Arrow reads the other formats at random, which gzip does not allow.
     if kind in _TEXT or (kind in (*_PARQUET, *_ARROW) and not is_compressed):
         return kind
     raise TableError(f"{path}: tables are read from .csv, .tsv (also .gz), .parquet, .feather and .arrow files")
@@ -131,6 +134,7 @@ def readable_errors(path: AnyPath) -> Iterator[None]:
         yield
     except gzip.BadGzipFile as error:
         raise TableError(f"{path} is not a gzip file: rename it without .gz, or compress it") from error
+    # These say what is wrong as they are; all that follow are the readers' own.
     except (TableError, OSError, MemoryError):
         raise
     except UnicodeDecodeError as error:

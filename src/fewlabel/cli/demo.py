@@ -80,7 +80,8 @@ def demo(
     elif not quiet:
         show(summary)
         test = summary["test"]
-        print(f"On {test['rows']} held-out test rows: AUC {test['auc']:.3f} ({test['low']:.3f} to {test['high']:.3f})")
+        interval = f"{test['low']:.3f} to {test['high']:.3f}"
+        print(f"On {test['rows']} held-out test rows: AUC {test['auc']:.3f} ({interval})")
         print(f"\nReport: {out}")
         if model_out is not None:
             print(f"Model:  {model_out}")

@@ -68,7 +68,10 @@ def label(
 
     if out.suffix.lower() != ".csv":
         raise WrongUse("answers are appended to a .csv file of their own", "--out")
-    keep_inputs([out], [*tables, *(reading.answers or ()), *([rubric] if rubric is not None else [])])
+    read = [*tables, *(reading.answers or ())]
+    if rubric is not None:
+        read.append(rubric)
+    keep_inputs([out], read)
     rows = read_rows(tables, reading, new_target=True)
     column = read_some_labels(reading, rows)
     say_notes(rows.notes, quiet)

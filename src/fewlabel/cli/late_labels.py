@@ -99,7 +99,8 @@ class LateLabels:
                 require_column(TIME, names, "--as-of")
                 moments = as_moments(table[TIME], dayfirst=day_first)
                 table = table[moments <= until]  # False where there is no time
-            parts.append(pd.DataFrame({"key": as_text(table[key]), "label": as_text(table[label]).str.strip()}))
+            labels = as_text(table[label]).str.strip()
+            parts.append(pd.DataFrame({"key": as_text(table[key]), "label": labels}))
         given = pd.concat(parts)
         said = given[given["label"] != ""].drop_duplicates()
         by_key: dict[str, str | None] = dict(zip(said["key"], said["label"]))

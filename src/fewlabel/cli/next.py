@@ -76,7 +76,8 @@ def next_rows(
         query = strategy.query(encoded(rows, reading, seed), labels_of(rows, column), n)
     write_query(out, rows, reading, query)
     counts = {how: query.how.count(how) for how in dict.fromkeys(query.how)}
-    say(f"{len(query.rows)} rows ({', '.join(f'{n} {how}' for how, n in counts.items())}): {out}", quiet)
+    drawn = [f"{count} {how}" for how, count in counts.items()]
+    say(f"{len(query.rows)} rows ({', '.join(drawn)}): {out}", quiet)
     say(f"fill in the column label, then: {reading.command(tables)} --labels {out}", quiet)
 
 
@@ -125,7 +126,8 @@ def _doubtful(rows: TableRows, reading: Reading, column: "LabelColumn | None", n
     if column is None or len(column.labels.classes) < 2:
         raise WrongUse("labels of two classes or more are needed to find wrong ones", "--again")
     confidence = label_confidence(encoded(rows, reading, seed), column.labels.codes, seed=seed)
-    lowest = np.argsort(confidence, kind="stable")[: min(n, int(np.isfinite(confidence).sum()))]
+    n_known = int(np.isfinite(confidence).sum())
+    lowest = np.argsort(confidence, kind="stable")[: min(n, n_known)]
     return Query(lowest, np.ones(len(lowest)), [AGAIN] * len(lowest))
 
 

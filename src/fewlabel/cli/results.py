@@ -193,4 +193,6 @@ def _safe(texts: pa.Array, separator: str) -> pa.Array:
 
 
 def _quoted(text: str, separator: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if any(c in text for c in f'"\n\r{separator}') else text
+    if not any(character in text for character in f'"\n\r{separator}'):
+        return text
+    return '"' + text.replace('"', '""') + '"'

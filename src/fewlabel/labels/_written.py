@@ -302,7 +302,8 @@ class _Gate:
             return
         # Classes 1 to 9 are numbered; 9 beside 0 and 1 is a code.
         largest = max(1, *others)
-        doubtful = [v for v, size in zip(values, sizes) if size in _CODES_OF_UNKNOWN and size > 4 * largest]
+        codes = [size for size in _CODES_OF_UNKNOWN if size > 4 * largest]
+        doubtful = [value for value, size in zip(values, sizes) if size in codes]
         if doubtful:
             self._stop(f"{self.name} holds {_listed(doubtful)}, a usual code of unknown values", doubtful)
 
@@ -328,7 +329,8 @@ class _Gate:
         if not hidden.any():
             return labels
         numbers = _sums(labels.codes[hidden], None, len(labels.classes))
-        counted = [f"{n} {short(repr(name))}" for name, n in zip(labels.classes.tolist(), numbers) if n]
+        names = [short(repr(name)) for name in labels.classes.tolist()]
+        counted = [f"{n} {name}" for name, n in zip(names, numbers) if n]
         self.notes.append(f"labels that have not had time to arrive count as unlabeled: {', '.join(counted)}")
         self.marks[IMMATURE] = int(hidden.sum())
         return _without(labels, hidden)
@@ -350,7 +352,8 @@ class _Gate:
         groups = {}
         for value in values:
             groups.setdefault(_spelling_key(value.label), []).append(value)
-        several = [group for group in groups.values() if len(group) > 1 and isinstance(group[0].label, str)]
+        texts = [group for group in groups.values() if isinstance(group[0].label, str)]
+        several = [group for group in texts if len(group) > 1]
         if not several:
             return values
         if merge is None:

@@ -249,7 +249,8 @@ def repeated_rows(features: np.ndarray, codes: np.ndarray) -> RepeatedRows:
     """
     hashes = pd.Series(pd.util.hash_pandas_object(pd.DataFrame(features), index=False).to_numpy())
     labeled = pd.Series(codes[codes >= 0]).groupby(hashes[codes >= 0].to_numpy())
-    return RepeatedRows(int(hashes.duplicated().sum()), int((labeled.transform("nunique") > 1).sum()))
+    n_classes = labeled.transform("nunique")
+    return RepeatedRows(int(hashes.duplicated().sum()), int((n_classes > 1).sum()))
 
 
 def _column_notes(

@@ -209,7 +209,8 @@ def why_dropped(name: str, cells: Cells) -> str | None:
     n_present = n_rows - int(np.count_nonzero(cells.gaps()))
     if n_present == 0:
         return "empty"
-    n_distinct = len(cells.values) if cells.kind == TEXT else len(np.unique(cells.values[~cells.missing_values()]))
+    values = cells.values if cells.kind == TEXT else np.unique(cells.values[~cells.missing_values()])
+    n_distinct = len(values)
     # One value and gaps stay: where it is missing may be informative.
     if n_distinct == 1 and n_present == n_rows:
         return "constant"

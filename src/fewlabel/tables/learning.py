@@ -97,7 +97,8 @@ def _learn_text(name: str, cells: Cells, random_state) -> LearnedColumn:
     n_outputs = encoder.n_components_
     column = TextColumn(name, ngrams, frequency, components, n_outputs, float(encoder.scaling_factor_))
     width = len(str(n_outputs - 1))
-    return LearnedColumn(column, [f"{name}_{k:0{width}}" for k in range(n_outputs)], True)
+    names = [f"{name}_{k:0{width}}" for k in range(n_outputs)]
+    return LearnedColumn(column, names, True)
 
 
 def _without_nulls(cells: Cells) -> pd.Series:

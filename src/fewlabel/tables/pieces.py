@@ -137,7 +137,8 @@ def end_of_rows(text: bytes, separator: str) -> int:
     characters = np.frombuffer(text, dtype=np.uint8)
     quotes = np.flatnonzero(characters == _QUOTE)
     before = characters[quotes[::2] - 1]
-    may_open = np.isin(before, [ord(separator), ord("\n"), ord("\r"), _QUOTE]) | (quotes[::2] == 0)
+    is_first = quotes[::2] == 0
+    may_open = is_first | np.isin(before, [ord(separator), ord("\n"), ord("\r"), _QUOTE])
     if not may_open.all():
         quotes = np.array(files.field_quotes(text, separator.encode()), dtype=np.int64)
     ends = np.flatnonzero(characters == ord("\n"))

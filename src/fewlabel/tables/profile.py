@@ -252,8 +252,8 @@ def _bins(cells: Cells) -> Figures:
         return {"categories": sorted(cells.values), "singletons": int((cells.counts() == 1).sum())}
     numbers = _as_numbers(cells)
     numbers = numbers[~np.isnan(numbers)]
-    cuts = np.unique(np.quantile(numbers, np.arange(1, 10) / 10)) if len(numbers) else np.empty(0)
-    return {"cuts": cuts.tolist(), "low": float(numbers.min()), "high": float(numbers.max())}
+    tenths = np.quantile(numbers, np.arange(1, 10) / 10)
+    return {"cuts": np.unique(tenths).tolist(), "low": float(numbers.min()), "high": float(numbers.max())}
 
 
 def _as_numbers(cells: Cells) -> np.ndarray:
@@ -419,7 +419,8 @@ class _Tally:
             return
         at_fit, now = counts
         index = _stability_index(at_fit, now)
-        by_chance = _chi_square_limit(len(now) - 1) * (1 / at_fit.sum() + 1 / now.sum())
+        variance = 1 / at_fit.sum() + 1 / now.sum()
+        by_chance = _chi_square_limit(len(now) - 1) * variance
         if index > max(_LARGE_PSI, by_chance):
             what = "lengths of the texts" if kind == TEXT and "cuts" in column else "values"
             text = f"the {what} are distributed differently: population stability index {index:.2f} (0.25 is large)"

@@ -65,7 +65,8 @@ def _values_of(column: Column) -> dict[str, Any]:
         return {"= no": [0.0], "= yes": [1.0], MISSING: [np.nan]}
     values = {}
     if isinstance(column, CategoryColumn):
-        values = {f"= {name}": features for name, features in zip(column.categories, column.encode(column.categories))}
+        encoded = column.encode(column.categories)
+        values = {f"= {name}": features for name, features in zip(column.categories, encoded)}
         values |= {OTHER: np.zeros(column.n_outputs), MISSING: column.gap()}
     for flag, text in enumerate(column.special, start=1):
         values[f"= {text}"] = column.gap() + np.eye(column.n_outputs)[flag]
@@ -131,8 +132,11 @@ def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.
     rows: list[tuple] = [("(base)", "", np.nan, np.nan, start)]
     for name in sorted(used, key=lambda name: -importances[used[name]].sum()):
         for row, features in _rows_of(encoder, encoder.by_name[name], edges):
-            values = [steps.at(places[k], np.array([x]))[0] for k, x in features.items() if k in places]
-            rows.append((*row, scale * sum(values)))
+            total = 0.0
+            for feature, value in features.items():
+                if feature in places:
+                    total += steps.at(places[feature], np.array([value]))[0]
+            rows.append((*row, scale * total))
     return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
 
 
@@ -154,7 +158,8 @@ def round_card(card: pd.DataFrame) -> pd.DataFrame:
     runs = rounded.groupby((~(is_same & (rounded["low"] == before["high"]))).cumsum())
     ends = runs["interval"].last().str.partition(", ")
     starts = runs["interval"].first().str.partition(", ")
-    merged = runs.first().assign(high=runs["high"].last(), interval=starts[0] + ends[1] + ends[2])
+    intervals = starts[0] + ends[1] + ends[2]
+    merged = runs.first().assign(high=runs["high"].last(), interval=intervals)
     return merged[card.columns].reset_index(drop=True)
 
 
@@ -179,7 +184,8 @@ def rounding_loss(model: Any, points: float) -> float | None:
     booster = additive_booster(model)
     scale, _ = check_points(booster, points, 0.0)
     steps = scale * contributions(booster, reference)
-    grouped = np.column_stack([steps[:, group].sum(axis=1) for group in model.encoder.groups.values()])
+    groups = model.encoder.groups.values()
+    grouped = np.column_stack([steps[:, group].sum(axis=1) for group in groups])
     exact = grouped.sum(axis=1)
     rounded = np.round(grouped).sum(axis=1)
     high, low = np.nonzero(exact[:, None] > exact[None, :] + 1e-9)

@@ -104,4 +104,6 @@ def _score_by_estimator(model, table, n_reasons: int) -> dict[str, Any]:
     labels = model.predict(table)
     codes = np.searchsorted(model.classes_, labels)
     columns = {**score_columns(model, Scores(codes, probability, score)), "label": labels}
-    return {**columns, **reasons(model.explain(table), model.encoder_.read(table), n_reasons)} if n_reasons else columns
+    if n_reasons:
+        columns |= reasons(model.explain(table), model.encoder_.read(table), n_reasons)
+    return columns

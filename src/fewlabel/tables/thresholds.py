@@ -171,6 +171,7 @@ def _threshold(
         return evidence.cost_threshold(costs), f"least expected cost: miss {costs.miss:g}, false alarm {costs.alarm:g}"
     if at_prior:
         prior = model.estimator_.prior
-        threshold = prior_threshold(scores[::-1], np.full(len(scores), 1 / len(scores)), prior)
+        equal_weights = np.full(len(scores), 1 / len(scores))
+        threshold = prior_threshold(scores[::-1], equal_weights, prior)
         return float(threshold), f"share of positives {prior:g}"
     return (0.0, None) if model.threshold_ is None else (model.threshold_["score"], model.threshold_["rule"])
