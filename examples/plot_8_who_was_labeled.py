@@ -10,6 +10,9 @@ the truth is known.
 # %%
 # What is printed
 # ---------------
+import textwrap
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -17,6 +20,7 @@ from sklearn.metrics import roc_auc_score
 
 from fewlabel import AuditQuery, AutoClassifier
 
+warnings.filterwarnings("ignore", message="only one labeled class")  # this is what the last case is about
 cases = []  # name, low, high and truth of each fit, for the picture at the end
 
 
@@ -32,7 +36,7 @@ def fit_and_compare(name, X, few, y, *, chance=None, prior=None):
         estimate = f"no number, {band['low']:.2f} to {band['high']:.2f} is possible"
     truth = roc_auc_score(y[hidden], model.decision_function(X[hidden]))
     cases.append((name, band["low"], band["high"], truth))
-    print(model.selection_.text)
+    print(textwrap.fill(model.selection_.text, 95))
     print(f"AUC of the unlabeled rows: {estimate}; in truth {truth:.3f}")
     return model
 
@@ -58,12 +62,12 @@ images, digit = load_digits(return_X_y=True)
 risk = tumors["mean texture"].rank(pct=True)
 accepted = rng.random(len(tumors)) < np.where(risk < 0.6, 0.4, 0.1)
 few = np.where(accepted, malignant, -1)
-fit_and_compare("accepted", tumors, few, malignant)
+model = fit_and_compare("accepted", tumors, few, malignant)
 
 # %%
 # The estimate is about the unlabeled rows. After an audit it holds whatever the reason for the choice.
 answered, chance = audit(tumors, few, malignant)
-fit_and_compare("accepted, audited", tumors, answered, malignant, chance=chance)
+model = fit_and_compare("accepted, audited", tumors, answered, malignant, chance=chance)
 
 # %%
 # Investigated: the top of an old score
@@ -73,11 +77,11 @@ fit_and_compare("accepted, audited", tumors, answered, malignant, chance=chance)
 is_eight = (digit == 8).astype(int)
 ink = images[:, [27, 28, 35, 36]].sum(axis=1) + rng.normal(size=len(images))
 few = np.where(ink > np.quantile(ink, 0.75), is_eight, -1)
-fit_and_compare("investigated", images, few, is_eight)
+model = fit_and_compare("investigated", images, few, is_eight)
 
 # %%
 answered, chance = audit(images, few, is_eight)
-fit_and_compare("investigated, audited", images, answered, is_eight, chance=chance)
+model = fit_and_compare("investigated, audited", images, answered, is_eight, chance=chance)
 
 # %%
 # Class by class
