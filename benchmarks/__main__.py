@@ -23,7 +23,7 @@ from benchmarks.harness import (
     write_all_pages,
     write_run_page,
 )
-from benchmarks.harness.provenance import RERUN, RERUN_OF_EACH
+from benchmarks.harness.provenance import RERUN, RERUN_OF_EACH, commit
 from benchmarks.harness.rerun import draw, rerun
 from benchmarks.harness.tables import markdown_table
 from fewlabel.datasets import list_datasets
@@ -105,7 +105,7 @@ def rerun_cells(options: argparse.Namespace) -> None:
     drawn = draw(suites, options.cells, options.seconds, options.seed, of_each=options.of_each)
     out = options.out or (RERUN_OF_EACH if options.of_each else RERUN)
     found = rerun(suites, drawn, options.data_home)
-    found.assign(seed=options.seed, below_seconds=options.seconds).to_csv(out, index=False)
+    found.assign(seed=options.seed, below_seconds=options.seconds, run_with=commit()).to_csv(out, index=False)
     print(markdown_table(found[~found["same"]].set_index("suite")))
     say(f"{found['same'].sum()} of {len(found)} cells are the same; wrote {out}")
 

@@ -347,6 +347,7 @@ def _provenance(pages: list[Page]) -> str:
         n=len(again),
         same=int(again["same"].sum()),
         seed=again["seed"].iloc[0],
+        run_with=again["run_with"].iloc[0],
         below=f"{below:g}",
         table=markdown_table(pd.DataFrame.from_dict(rows, orient="index")),
         nameless=sum(row["without a commit"] for row in rows.values()),
@@ -369,6 +370,7 @@ def _rerun_of_each() -> dict[str, Any] | None:
         "most": int(sizes.max()),
         "groups": len(sizes),
         "seed": again["seed"].iloc[0],
+        "run_with": again["run_with"].iloc[0],
         "below": f"{again['below_seconds'].iloc[0]:g}",
     }
 
