@@ -181,7 +181,9 @@ def test_the_whole_demo_in_a_pipe(tmp_path):
     assert "\x1b" not in done.stdout + done.stderr
     lines = done.stderr.splitlines()
     assert all(re.fullmatch(r"\d+/\d+ .+|writing the report", line) for line in lines)
-    assert done.stdout.splitlines()[0].startswith("Breast cancer")
+    first, second = done.stdout.splitlines()[:2]
+    assert first.startswith("Labels look like a random sample")
+    assert second.startswith("Breast cancer")
     rows = re.findall(r"(\d\.\d{3})   ?\d\.\d{3} to \d\.\d{3}", done.stdout)
     assert (
         len(rows) == len(lines) - 2

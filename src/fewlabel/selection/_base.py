@@ -5,6 +5,7 @@ import warnings
 from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
@@ -14,7 +15,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from fewlabel.base import Count, Interval, RealNotInt, Values, fit_context
 from fewlabel.columns import as_table
 from fewlabel.labels import read_classes, require_y
-from fewlabel.row_order import value_order
 from fewlabel.selection._columns import identifiers, read_columns, scale
 from fewlabel.selection._search import ranked
 from fewlabel.text import short
@@ -137,7 +137,8 @@ class TableSelector(SelectorMixin, BaseEstimator):
         # The test is the same whatever else is drawn.
         rng = np.random.RandomState(0)
         # Rows are drawn from an order of their values, so that their order in the table does not matter.
-        rows = value_order(columns.values, y)[rng.permutation(len(y))[:_TEST_ROWS]]
+        hashes = pd.util.hash_pandas_object(pd.DataFrame(columns.values), index=False)
+        rows = np.lexsort((y, hashes))[rng.permutation(len(y))[:_TEST_ROWS]]
         sample = columns.take(rows)
 
         def statistic(labels):

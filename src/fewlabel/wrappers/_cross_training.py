@@ -105,7 +105,7 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     n_jobs : int, default=None
         Number of threads that run the rounds and those of the guard; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
-        Draws the parts, and seeds the base classifiers.
+        Draws the parts, and seeds base classifiers whose own `random_state` is None.
         Labeled rows are drawn by position, so that the order of the rows that have labels matters, and unlabeled ones
         by their values, of which sparse rows have another order than dense ones.
 

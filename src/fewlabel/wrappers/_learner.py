@@ -5,7 +5,6 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
-from fewlabel.base import set_random_states
 from fewlabel.random_streams import draw_seed
 
 
@@ -19,8 +18,7 @@ class Learner:
     def __init__(self, estimator, X, classes, rng):
         self.X = X
         self.classes = classes
-        self._template = clone(estimator)
-        set_random_states(self._template, np.random.RandomState(draw_seed(rng)))
+        self._template = seeded(estimator, draw_seed(rng))
 
     def fit(self, rows, codes, columns=None):
         """Fit a clone to the rows and the classes at the positions `codes`."""
@@ -45,6 +43,16 @@ class Learner:
             ranked = np.sort(decision, axis=1)
             confidence = ranked[:, -1] - ranked[:, -2]
         return np.searchsorted(self.classes, model.predict(X)), confidence
+
+
+def seeded(estimator, seed):
+    """Return a clone in which every `random_state` of None, at any depth, is replaced by an int."""
+    model = clone(estimator)
+    draw = np.random.RandomState(seed)
+    for key, value in sorted(model.get_params(deep=True).items()):
+        if (key == "random_state" or key.endswith("__random_state")) and value is None:
+            model.set_params(**{key: draw_seed(draw)})
+    return model
 
 
 def take(X, rows, columns=None):
