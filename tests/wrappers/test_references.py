@@ -61,7 +61,7 @@ def test_nct_by_hand():
     codes = np.array([0, 0, 0, 1, 1, 1, -1, -1, -1, -1])
     parts = np.array([0, 1, 2, 0, 1, 2, 0, 0, 1, 2])
     learner = Learner(Nearer(), X, np.arange(2), np.random.RandomState(0))
-    run = CrossTrainingRun(learner, codes, codes < 0, parts, k=1, shares=None, threshold=None)
+    run = CrossTrainingRun(learner, codes, codes < 0, parts, k=1, shares=None)
     assert order_of(run) == [(6, 0), (8, 1), (9, 1), (7, 1)]
     assert run.iters.tolist() == [0, 0, 0, 0, 0, 0, 1, 2, 1, 1]
 
@@ -74,7 +74,7 @@ def test_learning_from_its_own_part_is_self_training_of_the_part():
     parts[free] = np.arange(len(free)) % 3
     base = LogisticRegression(C=0.1)
     learner = Learner(base, X, np.arange(3), np.random.RandomState(0))
-    run = CrossTrainingRun(learner, codes, codes < 0, parts, k=k, shares=None, threshold=None, own=True)
+    run = CrossTrainingRun(learner, codes, codes < 0, parts, k=k, shares=None, own=True)
     order_of(run)
     models, expected = run.models(), []
     for p, model in enumerate(models):
@@ -106,7 +106,7 @@ def test_nct_labels_rows_in_the_order_of_the_slow_reference(n_parts, seed, make_
     free = np.flatnonzero(codes < 0)
     parts[free] = rng.permutation(len(free)) % n_parts
     learner = CountingLearner(make_model(), X, np.arange(3), rng)
-    run = CrossTrainingRun(learner, codes, codes < 0, parts, k=5, shares=None, threshold=None)
+    run = CrossTrainingRun(learner, codes, codes < 0, parts, k=5, shares=None)
     order, n_fits = cross_training.label_order(make_model, X, codes, parts.tolist(), k=5)
     assert order_of(run) == [(i, c) for i, _, _, c in order]
     assert [int(run.iters[i]) for i, *_ in order] == [t for _, t, _, _ in order]
@@ -130,17 +130,29 @@ def test_co_training_labels_the_rows_of_the_slow_reference(seed, pool_size, make
         assert {i: int(run.given[i]) for i in rows} == expected
 
 
+def labeled(codes):
+    """The labeled rows, and their classes."""
+    rows = np.flatnonzero(codes >= 0)
+    return rows, codes[rows]
+
+
 def test_tri_training_learns_what_the_slow_reference_learns():
     n_drawn = n_lessons = 0
     for seed in range(8):
         X, codes = toy(seed, n=90)
-        learner = Learner(Shallow(), X, np.arange(3), np.random.RandomState(0))
+        learner = Learner(DecisionTreeClassifier(max_depth=2), X, np.arange(3), np.random.RandomState(0))
+        seed_of_trees = learner.fit(*labeled(codes)).random_state
+
+        def make_tree(seed=seed_of_trees):
+            # It errs on its own rows, which is what tri-training counts.
+            return DecisionTreeClassifier(max_depth=2, random_state=seed)
+
         run = TriTrainingRun(learner, codes, codes < 0, np.random.RandomState(seed))
         rng = np.random.RandomState(seed)
         groups = [np.flatnonzero(codes == c) for c in range(3)]
         samples = [np.sort(np.concatenate([g[rng.randint(len(g), size=len(g))] for g in groups])) for _ in range(3)]
         history, drawn = tri_training.lessons_of_rounds(
-            Shallow, X, codes, samples, lambda rows, size, rng=rng: rng.choice(rows, size, replace=False).tolist()
+            make_tree, X, codes, samples, lambda rows, size, rng=rng: rng.choice(rows, size, replace=False).tolist()
         )
         n_drawn, n_lessons = n_drawn + drawn, n_lessons + len(history)
         for iteration, lessons in enumerate(history, start=1):
@@ -151,10 +163,3 @@ def test_tri_training_learns_what_the_slow_reference_learns():
         assert run.turn(len(history) + 1) == 0
     assert n_drawn > 0  # the condition e |L| < e' l' made it draw a part of the rows
     assert n_lessons > 8
-
-
-class Shallow(DecisionTreeClassifier):
-    """A tree that errs on its own rows, which is what tri-training counts."""
-
-    def __init__(self, random_state=0):
-        super().__init__(max_depth=2, random_state=random_state)

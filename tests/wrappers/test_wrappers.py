@@ -104,7 +104,7 @@ def test_a_part_is_labeled_with_indirect_knowledge_of_its_own_labels():
     means = []
     for known in (codes, changed):
         learner = Learner(GaussianNB(), X, np.arange(3), np.random.RandomState(0))
-        run = CrossTrainingRun(learner, known, codes < 0, parts, k=5, shares=None, threshold=None)
+        run = CrossTrainingRun(learner, known, codes < 0, parts, k=5, shares=None)
         start = run._fit_for(0).theta_
         run.turn(1)
         means.append((start, run._fit_for(0).theta_))
@@ -183,7 +183,6 @@ def test_most_confident_by_hand():
     codes, confidence = np.array([0, 1, 0, 1, 0]), np.array([0.9, 0.6, 0.9, 0.8, 0.95])
     assert most_confident(codes, confidence, 3).tolist() == [4, 0, 2]
     assert most_confident(codes, confidence, 4, shares=np.array([0.5, 0.5])).tolist() == [0, 1, 3, 4]
-    assert most_confident(codes, confidence, 5, threshold=0.9).tolist() == [4, 0, 2]
 
 
 def test_views_by_position_name_and_mask_are_the_same():

@@ -315,8 +315,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def _fit_auto(auto: AutoClassifier, features: np.ndarray, rows: Rows, callback: Callback | None = None) -> None:
         auto.fit(
             features,
-            # Read here: of -1 in a `y` of numbers it would warn.
-            labels.read(rows.codes),
+            _numbered(rows.codes),
             rows.weight,
             rows.groups,
             rows.time,
@@ -574,6 +573,12 @@ def same_methods(estimator: Any) -> Any:
     if isinstance(estimator, AutoClassifier):
         again.set_params(portfolio=list(estimator.ensemble_weights_), time_budget=None)
     return again
+
+
+def _numbered(codes: np.ndarray) -> labels.Labels:
+    """Labels whose classes are their codes: the table's own were read before."""
+    present = np.unique(codes[codes >= 0])
+    return labels.Labels(present, np.where(codes < 0, -1, np.searchsorted(present, codes)))
 
 
 def _model_of_numbers(estimator) -> FittedModel | None:
