@@ -4,8 +4,8 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from dataclasses import field
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -31,7 +31,6 @@ _NONE: Sequence[str] = ()
 CALENDAR = ("year", "month", "day", "hour", "total_seconds")
 
 
-@dataclass(frozen=True, eq=False)
 class Column(Part):
     """A column of the table, and what becomes of its values.
 
@@ -44,7 +43,7 @@ class Column(Part):
     """
 
     name: str
-    read_as: ClassVar[str] = TEXT
+    read_as = TEXT
     notation = ""
     special = _NONE
 
@@ -62,7 +61,6 @@ class Column(Part):
         return encoded if cells.codes is None else np.vstack([encoded, self.gap()])
 
 
-@dataclass(frozen=True, eq=False)
 class NumberColumn(Column):
     """Numbers as they are.
 
@@ -72,9 +70,9 @@ class NumberColumn(Column):
         How texts write them; "" for 1234.5.
     """
 
-    kind: ClassVar[str] = "number-column"
-    read_as: ClassVar[str] = NUMBER
-    n_outputs: ClassVar[int] = 1
+    kind = "number-column"
+    read_as = NUMBER
+    n_outputs = 1
     notation: str = ""
 
     def check(self):
@@ -84,7 +82,6 @@ class NumberColumn(Column):
         return values[:, None]
 
 
-@dataclass(frozen=True, eq=False)
 class SpecialNumberColumn(NumberColumn):
     """Numbers, and one feature per special value, which is no number: it is a gap among them, and 1 in its feature.
 
@@ -94,7 +91,7 @@ class SpecialNumberColumn(NumberColumn):
         The special values, such as "-999" or "unknown".
     """
 
-    kind: ClassVar[str] = "special-number-column"
+    kind = "special-number-column"
     special: Texts = field(default_factory=list)
 
     def check(self):
@@ -114,19 +111,17 @@ class SpecialNumberColumn(NumberColumn):
         return encoded if cells.codes is None else np.vstack([encoded, self.gap()])
 
 
-@dataclass(frozen=True, eq=False)
 class BooleanColumn(Column):
     """1 for yes, 0 for no."""
 
-    kind: ClassVar[str] = "boolean-column"
-    read_as: ClassVar[str] = BOOLEAN
-    n_outputs: ClassVar[int] = 1
+    kind = "boolean-column"
+    read_as = BOOLEAN
+    n_outputs = 1
 
     def encode(self, values):
         return values[:, None]
 
 
-@dataclass(frozen=True, eq=False)
 class DateColumn(Column):
     """Year, month and day of a date, the hour if there are times, and the seconds since 1970, in single precision.
 
@@ -138,8 +133,8 @@ class DateColumn(Column):
         How texts write the dates; "" for 2024-12-31.
     """
 
-    kind: ClassVar[str] = "date-column"
-    read_as: ClassVar[str] = DATE
+    kind = "date-column"
+    read_as = DATE
     hours: bool
     notation: str = ""
 
@@ -164,7 +159,6 @@ class DateColumn(Column):
         return features
 
 
-@dataclass(frozen=True, eq=False)
 class CategoryColumn(Column):
     """One feature per category, 1 where it is the value; a category that is not among them has zeros.
 
@@ -178,7 +172,7 @@ class CategoryColumn(Column):
         Whether the first category has no feature, as one feature tells two categories apart.
     """
 
-    kind: ClassVar[str] = "category-column"
+    kind = "category-column"
     categories: Texts
     missing: bool
     drop_first: bool
@@ -212,7 +206,6 @@ class CategoryColumn(Column):
         return self.encode([""])[0]
 
 
-@dataclass(frozen=True, eq=False)
 class TextColumn(Column):
     r"""Leading components of the n-grams of a text.
 
@@ -233,7 +226,7 @@ class TextColumn(Column):
         Features are divided by it.
     """
 
-    kind: ClassVar[str] = "text-column"
+    kind = "text-column"
     ngrams: Annotated[Texts, "n_ngrams"]
     frequency: Annotated[Floats, "n_ngrams", Finite]
     components: Annotated[SingleTable, "n_ngrams n_outputs", Finite] | None
@@ -310,7 +303,6 @@ def _ngrams(text: str) -> Iterator[str]:
                 yield padded[start : start + 4]
 
 
-@dataclass(frozen=True, eq=False)
 class Columns(Encoder):
     """The columns of a table, encoded one after the other.
 
@@ -330,7 +322,7 @@ class Columns(Encoder):
         What each column looked like, see `fewlabel.tables.compare`.
     """
 
-    kind: ClassVar[str] = "columns"
+    kind = "columns"
     columns: list[Column]
     features: Texts
     names: Texts

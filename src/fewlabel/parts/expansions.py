@@ -1,21 +1,18 @@
 """Formulas over stored rows and moments: kernels, pairs of classes, Gaussian naive Bayes."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
 from fewlabel.parts.part import Finite, Floats, Formula, Positive, Table
 
 
-@dataclass(frozen=True, eq=False)
 class _Kernel(Formula):
     """One output per stored row."""
 
     rows: Annotated[Table, "n_outputs n_inputs", Finite]
 
 
-@dataclass(frozen=True, eq=False)
 class GaussianKernel(_Kernel):
     r"""Gaussian functions around stored rows, :math:`e^{-\gamma |x - r|^2}`.
 
@@ -25,7 +22,7 @@ class GaussianKernel(_Kernel):
     gamma : float
     """
 
-    kind: ClassVar[str] = "gaussian-kernel"
+    kind = "gaussian-kernel"
     gamma: float
 
     def check(self):
@@ -44,7 +41,6 @@ def _squared_norms(rows):
     return np.einsum("ij,ij->i", rows, rows)
 
 
-@dataclass(frozen=True, eq=False)
 class PolynomialKernel(_Kernel):
     r"""Powers of products with stored rows, :math:`(\gamma\, x^\top r + c)^d`.
 
@@ -55,7 +51,7 @@ class PolynomialKernel(_Kernel):
     degree : int
     """
 
-    kind: ClassVar[str] = "polynomial-kernel"
+    kind = "polynomial-kernel"
     gamma: float
     shift: float
     degree: int
@@ -67,7 +63,6 @@ class PolynomialKernel(_Kernel):
         return (self.gamma * (X @ self.rows.T) + self.shift) ** self.degree
 
 
-@dataclass(frozen=True, eq=False)
 class PairsOfClasses(Formula):
     """One score per class from one per pair of classes: the number of pairs it wins, then its margins.
 
@@ -78,7 +73,7 @@ class PairsOfClasses(Formula):
         value means the first of the two.
     """
 
-    kind: ClassVar[str] = "pairs-of-classes"
+    kind = "pairs-of-classes"
     n_outputs: int
 
     def check(self):
@@ -102,7 +97,6 @@ class PairsOfClasses(Formula):
         return wins + margins / (3 * (np.abs(margins) + 1))
 
 
-@dataclass(frozen=True, eq=False)
 class GaussianBayes(Formula):
     """Probability of each class, with columns that are independent and Gaussian within a class.
 
@@ -112,7 +106,7 @@ class GaussianBayes(Formula):
     log_priors : ndarray of shape (n_classes,)
     """
 
-    kind: ClassVar[str] = "gaussian-bayes"
+    kind = "gaussian-bayes"
     means: Annotated[Table, "n_outputs n_inputs"]
     variances: Annotated[Table, "n_outputs n_inputs", Positive]
     log_priors: Annotated[Floats, "n_outputs"]

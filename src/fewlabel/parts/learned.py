@@ -5,10 +5,8 @@ Classes are recognized by their names, so that no library is imported here; a fi
 
 import json
 import tempfile
-from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +18,6 @@ from fewlabel.parts.part import Formula
 from fewlabel.parts.trees import NO_CHILD, Steps, SymmetricTrees, Trees
 
 
-@dataclass(frozen=True, eq=False)
 class Opaque(Formula):
     """The scores of an estimator without a formula, such as a pretrained network: it predicts, but cannot be saved.
 
@@ -31,7 +28,7 @@ class Opaque(Formula):
     n_inputs, n_outputs : int
     """
 
-    kind: ClassVar[str] = "estimator"
+    kind = "estimator"
     estimator: object
     n_inputs: int
     n_outputs: int

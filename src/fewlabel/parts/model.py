@@ -1,7 +1,7 @@
 """FittedModel: a formula of scores, and what turns scores into classes and probabilities."""
 
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from dataclasses import field, replace
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ _CLASS_TYPES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
 class Sigmoids(Part):
     r"""Probabilities by one sigmoid per output.
 
@@ -33,7 +32,7 @@ class Sigmoids(Part):
     offset, slope, intercept : ndarray of shape (n_outputs,)
     """
 
-    kind: ClassVar[str] = "sigmoids"
+    kind = "sigmoids"
     offset: Annotated[Floats, "n_inputs"]
     slope: Annotated[Floats, "n_inputs"]
     intercept: Annotated[Floats, "n_inputs"]
@@ -57,7 +56,6 @@ class Sigmoids(Part):
         return np.hstack([expit(-margin), expit(margin)])
 
 
-@dataclass(frozen=True, eq=False)
 class _ScorePerClass(Part):
     """What the links of one score per class share; these are the decision function."""
 
@@ -69,7 +67,6 @@ class _ScorePerClass(Part):
         return scores
 
 
-@dataclass(frozen=True, eq=False)
 class Softmax(_ScorePerClass):
     """Probabilities by the softmax of scores, one per class.
 
@@ -81,7 +78,7 @@ class Softmax(_ScorePerClass):
         Number of classes.
     """
 
-    kind: ClassVar[str] = "softmax"
+    kind = "softmax"
     slope: float
     n_inputs: int
 
@@ -92,7 +89,6 @@ class Softmax(_ScorePerClass):
         return scaled / np.sum(scaled, axis=1, keepdims=True)
 
 
-@dataclass(frozen=True, eq=False)
 class Shares(_ScorePerClass):
     """Scores that are probabilities already, one per class.
 
@@ -102,7 +98,7 @@ class Shares(_ScorePerClass):
         Number of classes.
     """
 
-    kind: ClassVar[str] = "shares"
+    kind = "shares"
     n_inputs: int
 
     def probabilities(self, decision):
@@ -110,7 +106,6 @@ class Shares(_ScorePerClass):
         return decision
 
 
-@dataclass(frozen=True, eq=False)
 class Classes(Part):
     """The classes, in their order.
 
@@ -121,7 +116,7 @@ class Classes(Part):
         Type of the array of classes.
     """
 
-    kind: ClassVar[str] = "classes"
+    kind = "classes"
     names: Json
     type: str
 
@@ -145,7 +140,6 @@ class Classes(Part):
         return np.array(self.names, dtype=_CLASS_TYPES[self.type])
 
 
-@dataclass(frozen=True, eq=False)
 class Baseline(Part):
     """Rows of the fit that new rows are compared with; two classes only.
 
@@ -163,7 +157,7 @@ class Baseline(Part):
         Decision function of rows that the model was fitted for: of the unlabeled ones, if there were any.
     """
 
-    kind: ClassVar[str] = "baseline"
+    kind = "baseline"
     scores: Annotated[Floats, "n_rows", Finite]
     positive: Annotated[Flags, "n_rows"]
     features: Annotated[SingleTable, "n_rows n_columns"]
@@ -171,7 +165,6 @@ class Baseline(Part):
     weight: Annotated[Floats, "n_rows"] | None = None
 
 
-@dataclass(frozen=True, eq=False)
 class Evidence(Part):
     """What is known of the rows of the fit.
 
@@ -189,7 +182,7 @@ class Evidence(Part):
         What :mod:`fewlabel.monitor` compares new rows with.
     """
 
-    kind: ClassVar[str] = "evidence"
+    kind = "evidence"
     out_of_fold: Annotated[Table, "n_tested n_outputs"] | None = None
     labeled_rows: Annotated[Ints, "n_tested"] | None = None
     weight: Annotated[Floats, "n_tested"] | None = None
@@ -201,7 +194,6 @@ class Evidence(Part):
         self.require(self.weight is None or self.labeled_rows is not None, "weights without rows")
 
 
-@dataclass(frozen=True, eq=False)
 class FittedModel(Part):
     """A fitted classifier as data: what predicts is what is saved.
 
@@ -230,7 +222,7 @@ class FittedModel(Part):
         JSON for people: leaderboard, headline, profile, parameters, the rule of the threshold.
     """
 
-    kind: ClassVar[str] = "model"
+    kind = "model"
     score: Formula
     link: Sigmoids | Softmax | Shares
     classes: Classes

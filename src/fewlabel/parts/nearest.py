@@ -1,7 +1,6 @@
 """The nearest of reference rows, and formulas that need them: neighbors, paths, spreading."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -73,7 +72,6 @@ def _closest(rows, X, candidates, k):
     return candidates[:, :k], squares[:, :k], squares[:, -1]
 
 
-@dataclass(frozen=True, eq=False)
 class Neighbors(RowFormula):
     """Share of each class among the nearest rows, weighted by the inverse of the distance.
 
@@ -87,7 +85,7 @@ class Neighbors(RowFormula):
     n_neighbors : int
     """
 
-    kind: ClassVar[str] = "neighbors"
+    kind = "neighbors"
     codes: Annotated[Ints, "n_rows", Below("n_outputs")]
     n_outputs: int
     n_neighbors: int
@@ -110,7 +108,6 @@ class Neighbors(RowFormula):
         return shares / shares.sum(axis=1, keepdims=True)
 
 
-@dataclass(frozen=True, eq=False)
 class _OnGraph(RowFormula):
     """What the formulas on a graph of rows share.
 
@@ -176,7 +173,6 @@ def with_lead(logs, codes, far):
     return logs
 
 
-@dataclass(frozen=True, eq=False)
 class Paths(_OnGraph):
     """Logarithms of the weights of the classes, by the cheapest paths to labeled rows.
 
@@ -192,7 +188,7 @@ class Paths(_OnGraph):
         Unit of the steps in the exponential.
     """
 
-    kind: ClassVar[str] = "paths"
+    kind = "paths"
     costs: Annotated[Table, "n_rows n_costs"]
     codes: Annotated[Ints, "n_rows", Below("n_classes", start=-1)]
     exponential: bool
@@ -254,7 +250,6 @@ def path_weights(costs, exponential):
         return weights - np.log(np.exp(weights).sum(axis=1, keepdims=True))
 
 
-@dataclass(frozen=True, eq=False)
 class Spreading(_OnGraph):
     """Logarithms of the shares of the classes, by label spreading: means over neighbors of what they give.
 
@@ -268,7 +263,7 @@ class Spreading(_OnGraph):
         Width of the Gaussian weight of a neighbor.
     """
 
-    kind: ClassVar[str] = "spreading"
+    kind = "spreading"
     scores: Annotated[Table, "n_rows n_classes"]
     gives: Annotated[Table, "n_rows n_classes"]
     sigma: float

@@ -1,8 +1,7 @@
 """Formulas that combine other formulas, and the simplest ones: columns, linear, ranks, log-odds."""
 
 import itertools
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -16,7 +15,6 @@ _SHARE_EDGE = 0.02
 _MOST_LEVELS = 1000
 
 
-@dataclass(frozen=True, eq=False)
 class Chain(Formula):
     """Formulas one after the other, each at the values of the one before.
 
@@ -25,7 +23,7 @@ class Chain(Formula):
     steps : list of Formula
     """
 
-    kind: ClassVar[str] = "chain"
+    kind = "chain"
     steps: list[Formula]
 
     def check(self):
@@ -47,7 +45,6 @@ class Chain(Formula):
         return X
 
 
-@dataclass(frozen=True, eq=False)
 class WeightedSum(Formula):
     """Formulas of the same rows, weighted and added in their order.
 
@@ -57,7 +54,7 @@ class WeightedSum(Formula):
     terms : list of Formula
     """
 
-    kind: ClassVar[str] = "sum"
+    kind = "sum"
     weights: Annotated[Floats, "n_terms", Finite]
     terms: Annotated[list[Formula], "n_terms"]
 
@@ -81,7 +78,6 @@ class WeightedSum(Formula):
         return total
 
 
-@dataclass(frozen=True, eq=False)
 class Select(Formula):
     """Some of the columns.
 
@@ -91,7 +87,7 @@ class Select(Formula):
     n_inputs : int
     """
 
-    kind: ClassVar[str] = "select"
+    kind = "select"
     columns: Annotated[Ints, "n_outputs", Below("n_inputs")]
     n_inputs: int
 
@@ -99,7 +95,6 @@ class Select(Formula):
         return X[:, self.columns]
 
 
-@dataclass(frozen=True, eq=False)
 class Linear(Formula):
     """A linear function per output.
 
@@ -109,7 +104,7 @@ class Linear(Formula):
     intercept : ndarray of shape (n_outputs,)
     """
 
-    kind: ClassVar[str] = "linear"
+    kind = "linear"
     coef: Annotated[Table, "n_outputs n_inputs"]
     intercept: Annotated[Floats, "n_outputs"]
 
@@ -117,7 +112,6 @@ class Linear(Formula):
         return X @ self.coef.T + self.intercept
 
 
-@dataclass(frozen=True, eq=False)
 class Ranks(Formula):
     """Ranks among reference rows, in (0, 1), interpolated between reference scores.
 
@@ -131,7 +125,7 @@ class Ranks(Formula):
         Where each output begins, and the end.
     """
 
-    kind: ClassVar[str] = "ranks"
+    kind = "ranks"
     scores: Annotated[Floats, "n_levels", Finite]
     ranks: Annotated[Floats, "n_levels", Finite]
     starts: Ints
@@ -213,7 +207,6 @@ def _at(places, values):
     return np.take_along_axis(values[:, None], places, axis=0)
 
 
-@dataclass(frozen=True, eq=False)
 class Logits(Formula):
     r"""Scores of classes on one scale: the distance of each to the highest of its row, up to a limit.
 
@@ -227,7 +220,7 @@ class Logits(Formula):
         Number of classes.
     """
 
-    kind: ClassVar[str] = "logits"
+    kind = "logits"
     edge: float
     scale: float
     n_inputs: int
@@ -270,7 +263,6 @@ class Logits(Formula):
         return -np.minimum(distance / self.scale, LARGEST_DISTANCE)
 
 
-@dataclass(frozen=True, eq=False)
 class LogOdds(Formula):
     """Log-odds of shares in (0, 1).
 
@@ -279,7 +271,7 @@ class LogOdds(Formula):
     n_inputs : int
     """
 
-    kind: ClassVar[str] = "log-odds"
+    kind = "log-odds"
     n_inputs: int
 
     @property

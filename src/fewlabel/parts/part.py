@@ -11,7 +11,7 @@ import numbers
 import types
 import typing
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,7 @@ Texts = list[str]
 Json = Annotated[Any, _PlainJson]
 
 
-@dataclass(frozen=True, eq=False)
+@typing.dataclass_transform(frozen_default=True, eq_default=False)
 class Part:
     """A record of numbers, texts, arrays and other parts, which is sound if it exists.
 
@@ -77,11 +77,15 @@ class Part:
         Its name in files.
     """
 
-    kind: ClassVar[str] = ""
+    kind = ""
 
     if TYPE_CHECKING:
         # Subclasses have what their formulas need, as fields or as properties.
         def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls):
+        # A frozen dataclass, compared by identity, without saying so at each of them.
+        dataclass(frozen=True, eq=False)(cls)
 
     def __post_init__(self):
         for name, annotation in field_types(type(self)).items():
@@ -138,7 +142,6 @@ class Part:
             raise ValueError(f"{self.kind}: {what}")
 
 
-@dataclass(frozen=True, eq=False)
 class Formula(Part):
     """Numbers in, numbers out.
 
@@ -174,7 +177,6 @@ class Formula(Part):
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
 class RowFormula(Formula):
     """A formula that compares rows with stored ones.
 
@@ -186,7 +188,6 @@ class RowFormula(Formula):
     rows: Annotated[Table, "n_rows n_inputs", Finite]
 
 
-@dataclass(frozen=True, eq=False)
 class Encoder(Part):
     """A table of any columns in, numbers out.
 

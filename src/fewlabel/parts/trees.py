@@ -2,8 +2,7 @@
 
 import functools
 import sys
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -34,7 +33,6 @@ def _uses_kernels(X):
     return len(X) > _FEW_ROWS or "numba" in sys.modules
 
 
-@dataclass(frozen=True, eq=False)
 class Trees(Formula):
     """Sum over binary trees of the value of the leaf that a row falls into.
 
@@ -62,7 +60,7 @@ class Trees(Formula):
         Whether sums are made with 32 bits.
     """
 
-    kind: ClassVar[str] = "trees"
+    kind = "trees"
     roots: Annotated[SmallInts, "n_trees", Below("n_nodes")]
     feature: Annotated[SmallInts, "n_nodes", Below("n_inputs")]
     threshold: Annotated[Floats, "n_nodes"]
@@ -159,7 +157,6 @@ def _rounded(X):
         return X.astype(np.float32).astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
 class SymmetricTrees(Formula):
     """Sum over trees that have one split per level.
 
@@ -179,7 +176,7 @@ class SymmetricTrees(Formula):
         Whether values of the table are rounded to 32 bits before they are compared.
     """
 
-    kind: ClassVar[str] = "symmetric-trees"
+    kind = "symmetric-trees"
     columns: Annotated[IntTable, "n_trees depth", Below("n_inputs")]
     thresholds: Annotated[Table, "n_trees depth"]
     missing_up: Annotated[FlagTable, "n_trees depth"]
@@ -224,7 +221,6 @@ class SymmetricTrees(Formula):
         return leaves
 
 
-@dataclass(frozen=True, eq=False)
 class Steps(Formula):
     """Sum of step functions, one per column.
 
@@ -242,8 +238,8 @@ class Steps(Formula):
     n_inputs : int
     """
 
-    kind: ClassVar[str] = "steps"
-    n_outputs: ClassVar[int] = 1
+    kind = "steps"
+    n_outputs = 1
     columns: Annotated[Ints, "n_functions", Below("n_inputs")]
     starts: Ints
     edges: Annotated[Floats, "n_edges"]

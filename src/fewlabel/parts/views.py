@@ -1,7 +1,6 @@
 """Formulas that show a table in another way: gaps filled, columns scaled, components, smooth functions."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -15,7 +14,6 @@ _MOST_COLUMNS = 100_000
 LEAST_WEIGHT = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
 class FillAndScale(Formula):
     """Missing values replaced and flagged in extra columns; then mean 0, variance 1, outliers compressed.
 
@@ -29,7 +27,7 @@ class FillAndScale(Formula):
         Of the columns and flags. A constant column has an infinite spread, and becomes 0.
     """
 
-    kind: ClassVar[str] = "fill-and-scale"
+    kind = "fill-and-scale"
     fill: Annotated[Floats, "n_inputs", Finite]
     flagged: Annotated[Ints, "n_flags", Below("n_inputs")]
     mean: Annotated[Floats, "n_outputs", Finite]
@@ -60,7 +58,6 @@ def compress(filled, mean, spread):
     return z
 
 
-@dataclass(frozen=True, eq=False)
 class Beside(Formula):
     """Formulas of the same rows, their outputs side by side.
 
@@ -69,7 +66,7 @@ class Beside(Formula):
     blocks : list of Formula
     """
 
-    kind: ClassVar[str] = "beside"
+    kind = "beside"
     blocks: list[Formula]
 
     def check(self):
@@ -90,7 +87,6 @@ class Beside(Formula):
         return np.hstack([block(X) for block in self.blocks])
 
 
-@dataclass(frozen=True, eq=False)
 class Components(Formula):
     """Positions along axes, such as the principal ones.
 
@@ -100,7 +96,7 @@ class Components(Formula):
     axes : ndarray of shape (n_inputs, n_outputs)
     """
 
-    kind: ClassVar[str] = "components"
+    kind = "components"
     center: Annotated[Floats, "n_inputs"]
     axes: Annotated[Table, "n_inputs n_outputs"]
 
@@ -108,7 +104,6 @@ class Components(Formula):
         return (X - self.center) @ self.axes
 
 
-@dataclass(frozen=True, eq=False)
 class Smooth(RowFormula):
     """Functions that are known at reference rows: elsewhere the weighted mean over the nearest of these.
 
@@ -121,7 +116,7 @@ class Smooth(RowFormula):
     n_neighbors : int
     """
 
-    kind: ClassVar[str] = "smooth"
+    kind = "smooth"
     width: Annotated[Floats, "n_rows", Positive]
     functions: Annotated[Table, "n_rows n_outputs", Finite]
     n_neighbors: int
