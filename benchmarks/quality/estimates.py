@@ -4,8 +4,8 @@ FEWLABEL_DATA=folder python -m benchmarks.quality.estimates CELLS [--draws 20] [
 
 Labels are drawn at random: 15, 40, 100 or 300 of a table, at least 3 of each class. Members are observed cell by cell
 into the folder CELLS, so that a run can be continued; from them functions of `AutoClassifier` compute its estimates,
-with weights by the experience of other tables. The truth are up to 1,500 unlabeled rows. estimates.csv has the results.
-`--from estimates.csv` takes the runs of a file: other intervals can be compared without a fit.
+with weights by the experience of other tables. The truth are up to 1,500 unlabeled rows. estimates.csv has the results;
+runs that are in it are not made again. `--draws 0` compares other intervals without a fit.
 
 The constants of the intervals (`TableBelief`) maximize the likelihood of the true AUCs given the out-of-fold ones; for
 each table they are learned on the other tables. The last line has those of all tables, which are in the package.
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import expit, logit
-from scipy.stats import norm, truncnorm
+from scipy.stats import truncnorm
 from sklearn.metrics import log_loss, roc_auc_score
 
 from benchmarks.quality.cells import SAME_ROWS, observe
@@ -28,15 +28,15 @@ from benchmarks.quality.experience import experience_without
 from benchmarks.quality.intervals import LEAST, TABLES, load
 from fewlabel.auto import default_members
 from fewlabel.auto.crossfit import usual_repeats
-from fewlabel.auto.intervals import RARER, TableBelief, angle_variance, posterior
+from fewlabel.auto.intervals import RARER, TableBelief, angle_variance, distribution_free, posterior
 from fewlabel.auto.members import BINARY, select_members
 from fewlabel.auto.weights import auc, average_precision, weigh
 from fewlabel.calibration import sigmoid_from_few
 from fewlabel.files import atomic_write
-from fewlabel.metrics import auc_confidence_interval
 from fewlabel.metrics.angles import to_angle
 from fewlabel.rows import Rows
 
+KEYS = ["table", "labels", "draw"]
 LABELS = (15, 40, 100, 300)
 MOST_UNLABELED = 1500
 LEAST_UNLABELED = 150
@@ -62,15 +62,15 @@ def draw_rows(y, n_labels, rng):
     return None
 
 
-def run(folder, n_draws, members):
-    """Write the cells that are not there."""
+def run(folder, n_draws, members, known):
+    """Write the cells that are not there, but those of known runs."""
     folder.mkdir(parents=True, exist_ok=True)
     loaded = {}
     for draw in range(n_draws):
         for name in TABLES:
             for n_labels in LABELS:
                 path = folder / f"{name}_{n_labels}_{draw}.npz"
-                if path.exists():
+                if path.exists() or (name, n_labels, draw) in known:
                     continue
                 if name not in loaded:
                     loaded[name] = load(name)
@@ -116,24 +116,19 @@ def measure(cell, about):
     positive = rows.codes == 1
     truth = cell["hidden"] == 1
     slope, intercept = sigmoid_from_few(held_out, positive)
+    # The interval that was used before there was a prior over tables.
+    _, former_low, former_high = distribution_free(rows, weighing.out_of_fold[:, 0], TRAINING_SHARE)
     return {
-        **{name: about[name] for name in ("table", "labels", "draw")},
+        **{name: about[name] for name in KEYS},
         "positives": int(positive.sum()),
         "negatives": int((~positive).sum()),
         "out_of_fold": roc_auc_score(positive, held_out),
-        "former_width": _former_width(rows.codes, weighing.out_of_fold[:, 0]),
+        "former_width": former_high - former_low,
         "truth": roc_auc_score(truth, scores),
         "precision_out_of_fold": average_precision(positive, held_out),
         "precision_truth": average_precision(truth, scores),
         "log_loss": log_loss(truth, expit(slope * scores + intercept)),
     }
-
-
-def _former_width(codes, ranks):
-    """Width of the interval without a prior over tables, which was used before."""
-    z = norm.isf(0.025) / np.sqrt(TRAINING_SHARE)
-    plain = auc_confidence_interval(codes, ranks, confidence=1 - 2 * norm.sf(z))
-    return 1 - (1 - plain.high) * TRAINING_SHARE - plain.low
 
 
 def learn(found, score="auc"):
@@ -201,18 +196,16 @@ def summarize(found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("folder", type=Path)
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--members", choices=("quick", "usual"), default="quick")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
-    parser.add_argument("--from", dest="runs", type=Path, default=None, help="csv of runs, instead of cells")
     options = parser.parse_args()
-    if options.runs is None:
-        run(options.folder, options.draws, QUICK if options.members == "quick" else default_members())
-        found = pd.DataFrame([measure(*read_cell(path)) for path in sorted(options.folder.glob("*.npz"))])
-    else:
-        found = pd.read_csv(options.runs)
-    found = with_intervals(found).round(4)
+    stored = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame(columns=KEYS)
+    members = QUICK if options.members == "quick" else default_members()
+    run(options.folder, options.draws, members, set(stored[KEYS].itertuples(index=False, name=None)))
+    new = pd.DataFrame([measure(*read_cell(path)) for path in sorted(options.folder.glob("*.npz"))])
+    found = with_intervals(pd.concat([new, stored]).drop_duplicates(KEYS).sort_values(KEYS)).round(4)
     found.to_csv(options.out, index=False)
     print(summarize(found).round(3).to_string())
     told = found.dropna(subset=["precision_truth"])

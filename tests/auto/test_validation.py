@@ -10,6 +10,7 @@ from fewlabel import AutoClassifier
 from fewlabel.auto import crossfit, learning_curve
 from fewlabel.auto.intervals import (
     BELIEFS,
+    DISTRIBUTION_FREE,
     compare,
     design_effect,
     interval,
@@ -17,8 +18,9 @@ from fewlabel.auto.intervals import (
     posterior,
     prior_is_too_large,
 )
-from fewlabel.auto.weights import SCORERS, find_scorer
+from fewlabel.auto.weights import SCORERS, find_scorer, score_ranks
 from fewlabel.exceptions import LabelError
+from fewlabel.metrics import auc_confidence_interval
 from fewlabel.metrics.angles import to_angle
 from fewlabel.prior import PriorEstimate
 from fewlabel.rows import Rows
@@ -188,6 +190,47 @@ def test_the_interval_of_an_auc_covers_where_tables_are_as_expected():
             found.append(low <= truth <= high)
     assert np.mean(covered["as expected"]) >= 0.95
     assert np.mean(covered["no better than chance"]) >= 0.9
+
+
+def test_a_distribution_free_interval_counts_the_labels_alone():
+    y = np.repeat([0, 1], [12, 8])
+    rows = Rows.read(None, y)
+    ranks = expit(np.random.default_rng(0).normal(1.5 * y))[:, None]
+    score, low, high = interval(rows, ranks, SCORERS["roc_auc"], None, 0, kind=DISTRIBUTION_FREE)
+    assert (score, low, high) == auc_confidence_interval(y, ranks[:, 0])[:3]
+    _, shrunken_low, shrunken_high = interval(rows, ranks, SCORERS["roc_auc"], None, 0)
+    assert shrunken_high - shrunken_low < high - low
+    _, wider_low, wider_high = interval(rows, ranks, SCORERS["roc_auc"], None, 0, 0.8, kind=DISTRIBUTION_FREE)
+    assert wider_low < low
+    assert wider_high > high
+    repeated = Rows.read(None, np.repeat(y, 3), groups=np.repeat(np.arange(20), 3), weight=np.ones(60))
+    thrice = np.repeat(ranks, 3, axis=0)
+    _, low_of_groups, high_of_groups = interval(repeated, thrice, SCORERS["roc_auc"], None, 0, kind=DISTRIBUTION_FREE)
+    assert high_of_groups - low_of_groups == pytest.approx(high - low, rel=0.2)
+
+
+def test_the_kind_of_interval_is_a_parameter():
+    X, y = make_classification(n_samples=200, random_state=0)
+    few = np.where(np.arange(200) < 40, y, -1)
+    quick = dict(portfolio=["naive Bayes"], n_repeats=1, random_state=0)
+    usual = AutoClassifier(**quick).fit(X, few)
+    free = AutoClassifier(interval="distribution-free", **quick).fit(X, few)
+    assert (usual.headline_["interval"], free.headline_["interval"]) == ("experience", "distribution-free")
+    assert free.headline_["score"] == pytest.approx(roc_auc_score(few[free.labeled_rows_], free.out_of_fold_))
+    # What is predicted does not change.
+    np.testing.assert_array_equal(free.predict_proba(X), usual.predict_proba(X))
+    yes = np.where(few == 1, "yes", None)
+    with pytest.raises(ValueError, match="cannot be distribution-free if only positives are labeled"):
+        AutoClassifier(interval="distribution-free", **quick).fit(X, yes)
+
+
+@pytest.mark.parametrize("scorer", SCORERS.values())
+def test_a_distribution_free_interval_of_many_classes_is_bootstrapped(scorer):
+    y = np.repeat([0, 1, 2], 10)
+    ranks = np.random.default_rng(0).random((30, 3)) + 0.3 * np.eye(3)[y]
+    score, low, high = interval(Rows.read(None, y), ranks, scorer, None, 0, kind=DISTRIBUTION_FREE)
+    assert score == score_ranks(ranks, y, scorer)
+    assert low < score < high
 
 
 def test_groups_count_as_fewer_labels():

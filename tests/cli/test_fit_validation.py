@@ -50,6 +50,19 @@ def test_four_rows_of_a_patient(visits, tmp_path, capsys):
     assert grouped["data"]["columns"] == promised["data"]["columns"] - 1  # the patient is not a feature
 
 
+def test_a_distribution_free_interval_is_named_wherever_it_is_shown(visits, tmp_path, capsys):
+    options = ("--groups", "patient", "--interval", "distribution-free")
+    found = fit(visits, tmp_path, *options, method="naive bayes")["headline"]
+    assert found["interval"] == "distribution-free"
+    named = f"(distribution-free 95% interval {found['low']:.3f} to {found['high']:.3f})"
+    assert named in found["text"]
+    assert named in capsys.readouterr().out
+    assert named in (tmp_path / "model_card.md").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert named in page
+    assert ", distribution-free 95% interval from" in page
+
+
 def test_later_rows(visits, tmp_path, capsys):
     found = fit(visits, tmp_path / "a", "--time", "day", "--keep", "day", method="naive bayes")
     assert found["data"]["columns"] == 6

@@ -94,7 +94,7 @@ def learning_curve(model, rows, *, seed=0):
     for k, share in enumerate(_SHARES):
         sizes.append(round(n_labels * share * training.training_share))
         ensemble = combine(weights / weights.sum(), np.array([of_shares[k] for of_shares in ranks.values()]))
-        intervals.append(interval(training.tested_rows, ensemble, scorer, prior, seed))
+        intervals.append(interval(training.tested_rows, ensemble, scorer, prior, seed, kind=model.interval))
     scores = [score for score, _, _ in intervals]
     low = [end for _, end, _ in intervals]
     high = [end for _, _, end in intervals]

@@ -15,6 +15,8 @@ from fewlabel.metrics.angles import from_angle, to_angle
 from fewlabel.prior import auc_against_negatives
 from fewlabel.rows import effective_number
 
+EXPERIENCE = "experience"
+DISTRIBUTION_FREE = "distribution-free"
 _N_BOOTSTRAP = 200
 _MOST_DRAWS = 20  # of whole groups, until every class is among them
 _UNSEEN = 0.5  # weight of the largest design effect, where the data weigh (number of groups that are ranked wrong)^3
@@ -63,15 +65,15 @@ _BELIEF = TableBelief()
 BELIEFS = {auc: _BELIEF, average_precision: TableBelief(2.0281, 0.2161, 1.1968, 1.085)}
 
 
-def interval(rows, ranks, scorer, prior, seed, share=1.0, *, unlabeled=None, by_design=False):
+def interval(rows, ranks, scorer, prior, seed, share=1.0, *, kind=EXPERIENCE, unlabeled=None, by_design=False):
     """Score and the ends of its 95% interval, never of width zero.
 
-    The AUC, also its mean over more classes, and the average precision of two classes are shrunken to what such models
-    have on other tables, see `posterior`, and the AUC of positives and unlabeled rows by
+    By experience, the AUC, also its mean over more classes, and the average precision of two classes are shrunken to
+    what such models have on other tables, see `posterior`, and the AUC of positives and unlabeled rows by
     :func:`fewlabel.prior.auc_against_negatives`; the design effect of groups and weights divides the numbers of rows.
-    All else is bootstrapped, by groups if there are any.
+    All else is bootstrapped, by groups if there are any. The AUC of two classes has a distribution-free interval.
 
-    The interval is for a model of all labels, and the score for models of a `share` of them. Where it is bootstrapped,
+    The interval is for a model of all labels, and the score for models of a `share` of them. Without experience,
     training sets are taken to vary as test sets do: with n_test/n_train = (1 - share)/share, the variance grows by the
     factor 1 + n_test/n_train = 1/share (Nadeau and Bengio add the same term to that of a single fold). With all labels,
     errors may be smaller by as much as the fast rate 1/n of their number n: the distance of the upper end to 1 shrinks
@@ -88,6 +90,8 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, unlabeled=None, by_
     seed : int
     share : float, default=1.0
         Labels that the models learn from, as a share of all.
+    kind : {"experience", "distribution-free"}, default="experience"
+        Whether other tables count.
     unlabeled : ndarray of shape (n_unlabeled,), default=None
         For rows that somebody chose: ranks of the rows that the score is about, by the same model.
     by_design : bool, default=False
@@ -99,9 +103,12 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, unlabeled=None, by_
     .. [1] C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning 52, 2003.
     """
     score = score_ranks(ranks, rows.codes, scorer, rows.weight)
-    if scorer is auc and ranks.shape[1] > 1:
+    is_shrunken = kind == EXPERIENCE and scorer in BELIEFS
+    if scorer is auc and ranks.shape[1] == 1 and not is_shrunken:
+        return distribution_free(rows, ranks[:, 0], share)
+    if scorer is auc and is_shrunken and ranks.shape[1] > 1:
         return _of_classes(rows, score, share)
-    if scorer not in BELIEFS or ranks.shape[1] > 1:
+    if not is_shrunken or ranks.shape[1] > 1:
         low, high = _bootstrap_ends(rows, ranks, scorer, seed, score)
         factor = 1 / np.sqrt(share)
         low = max(score - factor * (score - low), 0.0)
@@ -118,6 +125,16 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, unlabeled=None, by_
         return posterior(score, n_positive, n_negative, belief, share=share)
     n_unlabeled, n_positive = np.bincount(rows.codes, minlength=2) / effect
     return auc_against_negatives(score, n_positive, n_unlabeled, prior.prior, prior.low, prior.high)
+
+
+def distribution_free(rows, ranks, share):
+    """The AUC of two classes by these labels alone, and the ends of its 95% interval for a model of all labels."""
+    # Weights are in the interval itself; groups and training sets widen it.
+    unweighted = replace(rows, weight=None)
+    effect = design_effect(unweighted, _placements(rows.codes, ranks))
+    confidence = _widened(effect / share)
+    found = auc_confidence_interval(rows.codes, ranks, confidence=confidence, sample_weight=rows.weight)
+    return found.auc, found.low, _with_more_labels(found.high, share)
 
 
 def _of_classes(rows, score, share):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fewlabel.auto.attempts import status_of
-from fewlabel.auto.intervals import compare, interval
+from fewlabel.auto.intervals import EXPERIENCE, compare, interval
 from fewlabel.auto.weights import expected
 
 ENSEMBLE = "ensemble"
@@ -44,7 +44,7 @@ class AdditiveChoice(NamedTuple):
         )
 
 
-def leaderboard(training, evidence, left_out, weighing, scorer, experience, unlabeled=None):
+def leaderboard(training, evidence, left_out, weighing, scorer, experience, unlabeled=None, *, kind=EXPERIENCE):
     """One record per member and one for the ensemble, the best first; then the members that are left out.
 
     Parameters
@@ -60,6 +60,8 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience, unla
         With the members that have evidence.
     unlabeled : ndarray of shape (n_rows,), default=None
         Ranks of unlabeled rows by the ensemble.
+    kind : {"experience", "distribution-free"}, default="experience"
+        Of the intervals.
 
     Returns
     -------
@@ -76,6 +78,7 @@ def leaderboard(training, evidence, left_out, weighing, scorer, experience, unla
             training.prior,
             training.seed,
             share,
+            kind=kind,
             unlabeled=unlabeled if training.is_chosen else None,
             by_design=training.by_design,
         )
@@ -145,7 +148,7 @@ def baseline(training, evidence, weighing, records, scorer):
     }
 
 
-def headline(records, selection, *, has_unlabeled, possible=None):
+def headline(records, selection, *, has_unlabeled, kind=EXPERIENCE, possible=None):
     """Score and interval of the ensemble, the rows that they are about, and why there is none.
 
     Parameters
@@ -153,6 +156,8 @@ def headline(records, selection, *, has_unlabeled, possible=None):
     records : list of dict
     selection : Selection
     has_unlabeled : bool
+    kind : {"experience", "distribution-free"}, default="experience"
+        Of the interval.
     possible : dict, default=None
         What the score can be, if the labels cannot tell.
 
@@ -165,7 +170,7 @@ def headline(records, selection, *, has_unlabeled, possible=None):
     own = next(record for record in records if record["family"] == ENSEMBLE)
     estimate = {name: own[name] for name in ("score", "low", "high")}
     population = "unlabeled rows" if has_unlabeled else "rows like these"
-    about = {"population": population, "audited": selection.audited, "possible": possible}
+    about = {"population": population, "interval": kind, "audited": selection.audited, "possible": possible}
     if selection.can_tell:
         return {**estimate, **about, "reason": None}
     return {**dict.fromkeys(estimate), **about, "reason": selection.reason}

@@ -176,6 +176,14 @@ class FitOptions:
     scoring: Annotated[
         str, typer.Option("--scoring", metavar="NAME", help="What to maximize: roc_auc or average_precision.")
     ] = "roc_auc"
+    interval: Annotated[
+        Literal["experience", "distribution-free"],
+        typer.Option(
+            "--interval",
+            metavar="KIND",
+            help="What scores and their intervals count: experience, other tables too; distribution-free, labels only.",
+        ),
+    ] = "experience"
     report_by: Annotated[
         list[str] | None,
         typer.Option(

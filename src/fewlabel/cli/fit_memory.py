@@ -288,6 +288,7 @@ def _new_estimator(options: FitOptions) -> AutoClassifier:
         monotone=_directions(options),
         labels_drawn=options.labels_drawn,  # type: ignore[arg-type]  # checked above
         labeled_because=options.labeled_because,
+        interval=options.interval,  # type: ignore[arg-type]
         time_budget=options.time_budget,
         n_jobs=options.jobs,
         random_state=options.seed,

@@ -34,7 +34,7 @@ _GROUPS = {
         "--decimal",
         "--day-first",
     ),
-    "Validation": ("--groups", "--time", "--scoring"),
+    "Validation": ("--groups", "--time", "--scoring", "--interval"),
     "Threshold": ("--review", "--cost-miss", "--cost-alarm", "--at-precision", "--prior"),
     "Options": (),
     "Output": (

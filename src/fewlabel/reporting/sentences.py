@@ -5,7 +5,7 @@ The numbers come from the summary or from the model: nothing is estimated here.
 
 from typing import Any
 
-from fewlabel.auto import AutoClassifier, LearningCurve
+from fewlabel.auto import DISTRIBUTION_FREE, AutoClassifier, LearningCurve
 from fewlabel.decisions import Estimate, Sensitivity
 from fewlabel.reporting.figures import signed
 from fewlabel.tables import Decision, TableClassifier
@@ -20,7 +20,7 @@ _MOST_METHODS = 3
 _FEW = 30  # labels of a class
 
 # Sentences with numbers in them; what is said, and when, is below.
-_ESTIMATE = "{name} {score:.3f} (95% interval {low:.3f} to {high:.3f})"
+_ESTIMATE = "{name} {score:.3f} ({free}95% interval {low:.3f} to {high:.3f})"
 _POSSIBLE = (
     " If the odds of each row are up to {factor:g} times lower or higher than the labels say, {name} is {low:.2f} to "
     "{high:.2f}."
@@ -115,7 +115,8 @@ def leaks_text(name: str, leaks: list[str], whole: PlainDict, without: PlainDict
 def _estimate(name: str, headline: PlainDict) -> str:
     if headline["score"] is None:
         return "no estimate"
-    return _ESTIMATE.format(name=name, **headline)
+    free = "distribution-free " if headline["interval"] == DISTRIBUTION_FREE else ""
+    return _ESTIMATE.format(name=name, free=free, **headline)
 
 
 def good_for(summary: PlainDict) -> str:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 import fewlabel
 from fewlabel.active import Query
-from fewlabel.auto import ENSEMBLE, AutoClassifier, additive_member, labels_within
+from fewlabel.auto import ENSEMBLE, EXPERIENCE, AutoClassifier, additive_member, labels_within
 from fewlabel.metrics import auc_confidence_interval
 from fewlabel.reporting import advice, curves, decisions, sentences
 from fewlabel.reporting.additive import described_booster
@@ -230,7 +230,7 @@ def _certainty(summary: PlainDict) -> PlainDict:
     if headline["score"] is None or summary["task"] == "positive-unlabeled":
         return nothing
     n_labels = summary["data"]["labeled"]
-    shrunken = summary["task"] == "binary" and summary["score_name"] == "AUC"
+    shrunken = summary["task"] == "binary" and summary["score_name"] == "AUC" and headline["interval"] == EXPERIENCE
     more = labels_within(headline, n_labels, sentences.WITHIN, shrunken=shrunken) - n_labels
     if more == 0:
         return nothing
