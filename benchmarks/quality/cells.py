@@ -29,7 +29,7 @@ from sklearn.svm import SVC
 from benchmarks.harness.data import table
 from fewlabel import TableEncoder
 from fewlabel.auto.attempts import attempt
-from fewlabel.auto.crossfit import Training, crossfit, refit
+from fewlabel.auto.crossfit import Training, crossfit, refit, usual_repeats
 from fewlabel.auto.members import ALL, BINARY, MULTICLASS, POSITIVE_UNLABELED, Member, portfolio
 from fewlabel.auto.views import learn_scale
 from fewlabel.datasets import list_datasets, registry
@@ -134,7 +134,7 @@ CANDIDATES += _on("spectral", "graph features", ("logistic regression", "extra t
 SKIPPED = {
     BINARY: (
         *("TabICL", "TabPFN", "XGBoost", "LightGBM", "histogram boosting", "SAMULT", "PNU-AUCBoost", "RankBoost"),
-        *("random forest", "label spreading"),
+        *("random forest", "label spreading", "additive boosting", "long additive boosting"),
     ),
     MULTICLASS: ("TabICL", "TabPFN", "XGBoost", "LightGBM", "histogram boosting", "quadratic SVM", "label spreading"),
     POSITIVE_UNLABELED: (),
@@ -310,7 +310,8 @@ def _complete(path, task, name, amount, tables, group):
     out_of_fold = list(cell.get("out_of_fold", []))
     test = list(cell.get("test", []))
     if not about["too_wide"]:
-        for member, seen, found, seconds in observe(task, X, few, missing, seed=round(100 * amount)):
+        n_repeats = usual_repeats((few >= 0).sum())
+        for member, seen, found, seconds in observe(task, X, few, missing, round(100 * amount), n_repeats):
             about["members"].append(member)
             about["seconds"].append(round(seconds, 3))
             out_of_fold.append(_compact(seen))

@@ -4,8 +4,8 @@
     python -m benchmarks.quality.experience CELLS --write   # and trials.json, and the experience of the package
 
 CELLS has a folder for each task. Every figure leaves one table out: the weights of its members come from what was
-learned on the other tables. `--portfolio` searches a list of members on one half of the tables, and judges it on the
-other, beside the default members.
+learned on the other tables, those of CELLS and those of trials.json, which holds what earlier runs found. `--portfolio`
+searches a list of members on one half of the tables, and judges it on the other, beside the default members.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from scipy.stats import wilcoxon
 from benchmarks.quality.cells import SAME_ROWS, read_cell
 from fewlabel.auto import Experience
 from fewlabel.auto.experience import MIDDLE, effective_labels, label_count, package_experience
-from fewlabel.auto.members import BINARY, POSITIVE_UNLABELED, portfolio, select_members
+from fewlabel.auto.members import BINARY, POSITIVE_UNLABELED, select_members
 from fewlabel.kernels.ranks import area
 from fewlabel.metrics.angles import to_angle
 
@@ -54,6 +54,8 @@ class Trial(NamedTuple):
     Attributes
     ----------
     table : str
+    amount : float
+        Labels that were kept, as in `benchmarks.quality.cells`.
     n_rarest : int
         Labels of the rarer class; of the positives, if only they are labeled.
     auc : ndarray of shape (n_members,)
@@ -63,6 +65,7 @@ class Trial(NamedTuple):
     """
 
     table: str
+    amount: float
     n_rarest: int
     auc: np.ndarray
     out_of_fold: np.ndarray
@@ -155,10 +158,41 @@ def experience_without(name):
     >>> experience_without("sonar").members[:2]
     ['logistic regression', 'linear discriminant']
     """
-    stored = json.loads(TRIALS.read_text("utf-8"))
-    trials = [Trial(table, n, np.array(auc), np.array(seen)) for table, n, auc, seen in stored["trials"]]
-    learned = learn_experience(without(trials, name), stored["members"], RULE)
+    members, trials = stored_trials()
+    learned = learn_experience(without(trials, name), members, RULE)
     return Experience(json.loads(PACKAGE.read_text("utf-8")) | learned.state)
+
+
+def stored_trials():
+    """The members of trials.json, and its trials."""
+    stored = json.loads(TRIALS.read_text("utf-8"))
+    trials = [Trial(*about, np.array(auc), np.array(seen)) for *about, auc, seen in stored["trials"]]
+    return stored["members"], trials
+
+
+def all_trials(names, cells):
+    """The trials of cells, and those of trials.json that the cells do not replace.
+
+    Parameters
+    ----------
+    names : list of str
+        Members of the cells. With others than those of trials.json, nothing is taken from there.
+    cells : list of Cell
+
+    Returns
+    -------
+    list of Trial
+    """
+    trials = [cell.trial for cell in cells]
+    members, stored = stored_trials()
+    if set(members) != set(names):
+        return trials
+    place = [members.index(name) for name in names]
+    replaced = {(trial.table, trial.amount) for trial in trials}
+    for trial in stored:
+        if (trial.table, trial.amount) not in replaced:
+            trials.append(trial._replace(auc=trial.auc[place], out_of_fold=trial.out_of_fold[place]))
+    return sorted(trials, key=lambda trial: (trial.table, trial.amount))
 
 
 def read_cells(folder):
@@ -194,7 +228,7 @@ def _with_members(cell, names):
     auc = np.array([area(hidden, scores) for scores in ranks])
     seen = np.array([area(labeled, scores) for scores in cell["out_of_fold"][place].astype(float)])
     n_rarest = int(min(labeled.sum(), (~labeled).sum()))
-    return Cell(Trial(about["table"], n_rarest, auc, seen), about, hidden, ranks)
+    return Cell(Trial(about["table"], about["amount"], n_rarest, auc, seen), about, hidden, ranks)
 
 
 def blend(cell, names, experience, members):
@@ -206,8 +240,9 @@ def blend(cell, names, experience, members):
 
 def learn_without_each(names, cells):
     """The experience without each table, by the name of the table."""
-    trials = [cell.trial for cell in cells]
-    return {name: learn_experience(without(trials, name), names, RULE) for name in {t.table for t in trials}}
+    trials = all_trials(names, cells)
+    tables = {cell.trial.table for cell in cells}
+    return {name: learn_experience(without(trials, name), names, RULE) for name in tables}
 
 
 def leave_one_table_out(names, cells, members, learned):
@@ -342,12 +377,17 @@ def lines_of(state):
 
 def write(names, cells):
     """Write what the package knows of two classes; candidates are not in the package."""
-    known = [name for name in names if name in {member.name for member in portfolio()}]
+    known = [name for name in stored_trials()[0] if name in names]
     place = [names.index(name) for name in known]
-    trials = [
-        cell.trial._replace(auc=cell.trial.auc[place], out_of_fold=cell.trial.out_of_fold[place]) for cell in cells
-    ]
-    rows = [[t.table, t.n_rarest, t.auc.round(5).tolist(), t.out_of_fold.round(5).tolist()] for t in trials]
+    own = []
+    for cell in cells:
+        trial = cell.trial
+        own.append(cell._replace(trial=trial._replace(auc=trial.auc[place], out_of_fold=trial.out_of_fold[place])))
+    trials = all_trials(known, own)
+    rows = []
+    for trial in trials:
+        rows.append([trial.table, trial.amount, trial.n_rarest])
+        rows[-1] += [trial.auc.round(5).tolist(), trial.out_of_fold.round(5).tolist()]
     TRIALS.write_text(lines_of({"members": known, "trials": rows}), "utf-8")
     state = json.loads(PACKAGE.read_text("utf-8")) | rounded(learn_experience(trials, known, RULE))
     PACKAGE.write_text(lines_of(state), "utf-8")
@@ -359,7 +399,9 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--portfolio", action="store_true")
     options = parser.parse_args()
-    for task in (BINARY, POSITIVE_UNLABELED):
+    for task in FILES:
+        if not (options.cells / task).is_dir():
+            continue
         names, cells = read_cells(options.cells / task)
         scores = table_of(names, cells, task)
         scores.round(4).to_csv(FILES[task], index=False)

@@ -22,7 +22,7 @@ def trials(n_tables=60, spread=0.1, noise=0.5, n_rarest=20, seed=0):
     for k in range(n_tables):
         truth = rng.uniform(1.8, 2.2) + LEVELS + rng.normal(0, spread, 3)
         seen = truth + rng.normal(0, np.sqrt(noise / (n_rarest - 2)), 3)
-        found.append(Trial(f"table {k}", n_rarest, from_angle(truth), from_angle(seen)))
+        found.append(Trial(f"table {k}", 0.05, n_rarest, from_angle(truth), from_angle(seen)))
     return found
 
 
@@ -50,7 +50,7 @@ def test_evidence_for_one_member_is_evidence_for_its_relatives():
     rng = np.random.default_rng(1)
     shared = [rng.normal(0, 0.2) * np.array([1, 1, 0]) for _ in range(80)]
     tables = [
-        Trial(f"t{k}", 20, from_angle(2 + s + rng.normal(0, 0.02, 3)), from_angle(2 + s + rng.normal(0, 0.1, 3)))
+        Trial(f"t{k}", 0.05, 20, from_angle(2 + s + rng.normal(0, 0.02, 3)), from_angle(2 + s + rng.normal(0, 0.1, 3)))
         for k, s in enumerate(shared)
     ]
     found = learn_experience(tables, NAMES, RULE)
@@ -132,7 +132,7 @@ def test_another_experience_is_used_if_it_is_given():
     for better in (0, 1):
         levels = 2.0 + 0.4 * (np.arange(2) == better) + rng.normal(0, 0.05, (40, 2))
         seen = levels + rng.normal(0, 0.3, (40, 2))
-        tables = [Trial(f"t{k}", 5, from_angle(levels[k]), from_angle(seen[k])) for k in range(40)]
+        tables = [Trial(f"t{k}", 0.05, 5, from_angle(levels[k]), from_angle(seen[k])) for k in range(40)]
         known = learn_experience(tables, names, RULE)
         model = AutoClassifier(names, experience=known, n_repeats=1, random_state=0).fit(X, y)
         assert max(model.ensemble_weights_, key=model.ensemble_weights_.get) == names[better]

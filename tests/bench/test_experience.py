@@ -145,8 +145,21 @@ def test_the_experience_of_the_package_comes_from_its_trials():
         np.testing.assert_allclose(learned[name], shipped[name], atol=1e-3)
 
 
+def test_cells_replace_the_stored_trials_of_the_same_labels():
+    members, stored = experience.stored_trials()
+    last = stored[-1]
+    names = members[::-1]
+    again = experience.Cell(last._replace(auc=np.full(len(names), 0.7)), {}, None, None)
+    merged = experience.all_trials(names, [again])
+    assert len(merged) == len(stored)
+    replaced = [trial for trial in merged if (trial.table, trial.amount) == (last.table, last.amount)]
+    assert replaced == [again.trial]
+    np.testing.assert_array_equal(merged[0].auc, stored[0].auc[::-1])
+    assert experience.all_trials(NAMES, [again]) == [again.trial]
+
+
 def test_a_table_left_out_takes_those_with_its_rows_along():
-    trials = [Trial(name, 9, np.ones(2), np.ones(2)) for name in ("dna", "splice", "sonar", "sick")]
+    trials = [Trial(name, 0.05, 9, np.ones(2), np.ones(2)) for name in ("dna", "splice", "sonar", "sick")]
     assert [trial.table for trial in experience.without(trials, "splice")] == ["sonar", "sick"]
     assert [trial.table for trial in experience.without(trials, "hypothyroid")] == ["dna", "splice", "sonar"]
     assert experience.without(trials, "wine") == trials
