@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,7 +86,8 @@ def _workers(options: FitOptions) -> Iterator[None]:
 
 def _gather(options: FitOptions, files: list[Path]) -> "_Sample":
     """The rows to learn from, in one pass over the files."""
-    from fewlabel.dask.sources import Weights, find_sources, gather_files
+    from fewlabel.dask.gather import gather
+    from fewlabel.dask.sources import Source, find_sources
     from fewlabel.files import is_text_file
     from fewlabel.tables.pieces import table_columns
 
@@ -97,8 +98,7 @@ def _gather(options: FitOptions, files: list[Path]) -> "_Sample":
     check_columns(columns, reading.target, reading.drop)
     names = [name for name in columns if name not in (reading.drop or ())]
     role_columns(options, names)
-    weights = None if options.weights is None else Weights(options.weights, reading.place.decimal)
-    pool = gather_files(sources, reading.target, names, weights=weights, seed=options.seed)
+    pool = gather(sources, functools.partial(Source.batches, names=names), reading.target, seed=options.seed)
     is_text = is_text_file(first)
     # The labels are read from the distinct values, each of which stands for as many rows as were counted.
     values = pd.Series(list(pool.counts), dtype=object, name=reading.target)
@@ -120,36 +120,24 @@ class _Sample(NamedTuple):
     unlabeled: list[Any]
     is_text: bool
 
-    def count(self, values: list[Any]) -> int:
-        """Number of rows of the table with one of these labels."""
-        return sum(self.pool.counts[value] for value in values)
-
     def rows(self, start: int, stop: int) -> TableRows:
         """The labeled rows and some unlabeled ones, as read from a file that holds nothing else."""
-        parts = self.pool.sample(self.labeled, self.unlabeled, start, stop)
-        rows = self.read(parts)
-        by = "at random" if self.pool.weight is None else "in proportion to their weights"
-        n_labeled, n_unlabeled = map(len, parts)
-        all_labeled = self.count(self.labeled)
-        all_unlabeled = self.count(self.unlabeled)
+        parts = {"labeled": self.pool.rows(self.labeled), "unlabeled": self.pool.rows(self.unlabeled, start, stop)}
+        counts = {"labeled": self.pool.count(self.labeled), "unlabeled": self.pool.count(self.unlabeled)}
+        rows = self.read(*parts.values())
         notes = list(rows.notes)
-        if n_labeled < all_labeled:
-            notes.append(f"{n_labeled} of {all_labeled} labeled rows were drawn {by}: more than that are not gathered")
-        if n_unlabeled < all_unlabeled:
-            drawn = f"{n_unlabeled} of {all_unlabeled} unlabeled rows were drawn {by}"
-            notes.append(f"{drawn}; figures are of this sample")
+        for name, part in parts.items():
+            if len(part) < counts[name]:
+                drawn = f"{len(part)} of {counts[name]} {name} rows were drawn at random"
+                notes.append(f"{drawn}; figures are of this sample")
         return rows._replace(notes=notes)
 
-    def read(self, parts: Sequence[Any]) -> TableRows:
-        """Rows of the pool, as read from a file; the weights are those of the pool."""
+    def read(self, *parts: Any) -> TableRows:
+        """Rows of the pool, as read from a file."""
         import pyarrow as pa
         from pyarrow import csv, parquet
 
         table = pa.concat_tables(parts, promote_options="permissive")
-        weights = None
-        if self.pool.weight is not None:
-            weights = table[self.pool.weight].to_numpy()
-            table = table.drop_columns([self.pool.weight])
         # The pool holds no column of --drop, and its rows are in a file, whatever the table is in.
         given = self.options.reading
         reading = replace(given, drop=None, place=Place(decimal=given.place.decimal))
@@ -159,20 +147,20 @@ class _Sample(NamedTuple):
             write: Any = csv.write_csv if self.is_text else parquet.write_table
             write(table, path)
             rows = read_rows(path, reading, new_target=False, with_keys=True)
-        return rows._replace(source=self.source, weights=weights)
+        return rows._replace(source=self.source)
 
     def check(self, n: int, model: TableClassifier) -> str | None:
         """Whether the same methods with other unlabeled rows rank a third sample alike; None to take more rows."""
         from fewlabel.dask import other_samples
 
-        n_unlabeled = self.count(self.unlabeled)
+        n_unlabeled = self.pool.count(self.unlabeled)
         if n_unlabeled <= n:
             return f"all {n_unlabeled} unlabeled rows were used"
         # The first n rows were used by the model, the second n are for the other one, and these judge both.
         further = self.pool.rows(self.unlabeled, 2 * n, 2 * n + other_samples.JUDGED)
         if len(further) < other_samples.LEAST_JUDGED:
             return "too few other unlabeled rows to check that the sample is large enough"
-        judged = self.read([further]).table
+        judged = self.read(further).table
         rows = self.rows(n, 2 * n)
         column, _ = label_rows(rows, self.options.reading)
         X, sampled_by = split_by(self.options, rows)

@@ -233,9 +233,7 @@ def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[s
     for option, name in roles.items():
         column = X[name]
         if option == "--weights":
-            weights = _read_numbers(column, option)
-            # Rows that were drawn by their weights count by other ones.
-            sampled_by["sample_weight"] = weights if rows.weights is None else rows.weights
+            sampled_by["sample_weight"] = _read_numbers(column, option)
         elif option == "--label-probability":
             sampled_by["label_probability"] = _read_numbers(column, option)
         elif option in ("--groups", "--time"):

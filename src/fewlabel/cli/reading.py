@@ -160,8 +160,6 @@ class TableRows(NamedTuple):
     merged : Merged or None
         The answers in the label column, if there are any.
     notes : list of str
-    weights : ndarray or None
-        Weights of rows that were drawn by those in the table.
     immature : ndarray of bool or None
         Rows that are too young for the table's labels to count.
     """
@@ -174,7 +172,6 @@ class TableRows(NamedTuple):
     keys: list[str]
     merged: "Merged | None"
     notes: list[str]
-    weights: "np.ndarray | None" = None
     immature: "np.ndarray | None" = None
 
 

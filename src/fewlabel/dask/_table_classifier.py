@@ -11,7 +11,7 @@ from fewlabel import labels, tables
 from fewlabel.base import Interval
 from fewlabel.dask import other_samples
 from fewlabel.dask._lazy import lazily
-from fewlabel.dask.gather import MOST, gather_frame, unused_name
+from fewlabel.dask.gather import MOST, gather_frame
 
 
 class TableClassifier(tables.TableClassifier):
@@ -87,10 +87,7 @@ class TableClassifier(tables.TableClassifier):
         y : dask Series
             As in `fewlabel.TableClassifier.fit`, with the partitions of `X`.
         sample_weight : dask Series, default=None
-            Weights of the rows, with the partitions of `X`, for estimators that take weights. The next unlabeled row
-            to be drawn is each one with a probability proportional to its weight, and those drawn count as their weight
-            divided by the probability to be drawn: up to a factor, sums of the sample are unbiased estimates of those
-            of all rows.
+            Weights of the rows, with the partitions of `X`, for estimators that take weights.
         callback : callable, default=None
             As in `fewlabel.TableClassifier.fit`.
 
@@ -107,41 +104,39 @@ class TableClassifier(tables.TableClassifier):
                     f"{name} is a {type(value).__name__} and must be a Dask DataFrame or Series: for a table in memory "
                     "use fewlabel.TableClassifier"
                 )
-        target = str(y.name or "label")
-        # The labels are gathered as a column of the table, under a name of their own.
-        column = target if target not in X.columns else f"{target} (label)"
-        weight = unused_name("weight", (*X.columns, column))
+        # The labels and weights are gathered as columns of the table, under names of their own.
+        name_of = {name: _unused_name(name, X.columns) for name in given if name != "X"}
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        pool = gather_frame(X, y, column, sample_weight=sample_weight, weight=weight, seed=seed)
+        pool = gather_frame(X, {name_of[name]: given[name] for name in name_of}, name_of["y"], seed=seed)
         values = pd.Series(list(pool.counts), dtype=object).infer_objects()
         codes = labels.read_positive(values, self.positive).codes
         labeled = [value for value, code in zip(pool.counts, codes) if code >= 0]
         unlabeled = [value for value, code in zip(pool.counts, codes) if code < 0]
-        n_labeled = sum(pool.counts[value] for value in labeled)
-        n_unlabeled = sum(pool.counts[value] for value in unlabeled)
 
-        def read(parts):
+        def read(*parts):
             """Rows of the pool as arguments of `fit`: columns, labels and weights."""
             rows = pa.concat_tables(parts, promote_options="permissive").to_pandas()
-            y = rows.pop(column).rename(target)
-            weights = None if sample_weight is None else rows.pop(weight).to_numpy()
-            return rows, y, weights
+            labels_of_rows = rows.pop(name_of["y"]).rename(str(y.name or "label"))
+            weights = None if sample_weight is None else rows.pop(name_of["sample_weight"]).to_numpy()
+            return rows, labels_of_rows, weights
 
+        labeled_rows = pool.rows(labeled)
+        n_unlabeled = pool.count(unlabeled)
         n = self.n_unlabeled
         while True:
-            parts = pool.sample(labeled, unlabeled, 0, n)
-            super().fit(*read(parts), callback=callback)
+            drawn = pool.rows(unlabeled, 0, n)
+            super().fit(*read(labeled_rows, drawn), callback=callback)
             self.agreement_ = None
             # Rows of neither sample: the first n are those of this fit, the second n those of the other one.
             further = pool.rows(unlabeled, 2 * n, 2 * n + other_samples.JUDGED)
             if self.check_sample and len(further) >= other_samples.LEAST_JUDGED:
-                judged, _, _ = read([further])
-                others, y_others, weights = read(pool.sample(labeled, unlabeled, n, 2 * n))
+                judged, _, _ = read(further)
+                others, y_others, weights = read(labeled_rows, pool.rows(unlabeled, n, 2 * n))
                 self.agreement_ = other_samples.agreement(self, others, y_others, judged, sample_weight=weights)
             if not other_samples.take_more(self.agreement_, n, n_unlabeled):
                 break
             n *= 2
-        self.n_rows_ = {"labeled": n_labeled, "unlabeled": n_unlabeled, "drawn": len(parts[1])}
+        self.n_rows_ = {"labeled": pool.count(labeled), "unlabeled": n_unlabeled, "drawn": len(drawn)}
         return self
 
     def decision_function(self, X):
@@ -157,3 +152,10 @@ class TableClassifier(tables.TableClassifier):
     def predict(self, X):
         """As in memory; lazy if `X` is a Dask DataFrame."""
         return lazily(super().predict, X, np.asarray(self.classes_).dtype)
+
+
+def _unused_name(name, names):
+    """The name of a further column, beside these."""
+    while name in names:
+        name += "_"
+    return name
