@@ -1,12 +1,13 @@
 """What the classifiers share: validate -> read labels -> drop rows of weight 0 -> `_fit`."""
 
+import dataclasses
 import functools
 import inspect
 import numbers
 import types
 import typing
 import warnings
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +61,7 @@ __all__ = [
     "check_weights",
     "constraints_of",
     "fit_context",
+    "parametrized",
     "set_random_states",
 ]
 
@@ -84,6 +86,27 @@ _N_FOLDS = 3
 _LEAST_SLOPE = 0.01  # of that of the fit, so that the probabilities rank rows as the scores do
 _QUIET = {"verbose": 0, "warm_start": False, "record_history": False}
 _MAY_CHANGE = ("n_estimators", "max_iter", "tol", "n_jobs", "verbose", "warm_start", "record_history")
+
+
+@typing.dataclass_transform(eq_default=False)
+def parametrized(cls):
+    """Decorator of an estimator: its annotated attributes, and those of its bases, are the parameters.
+
+    The class is a dataclass whose constructor only assigns, as scikit-learn demands; the types have the constraints.
+
+    Examples
+    --------
+    >>> from fewlabel.base import Count, LabeledClassifier, parametrized
+    >>> @parametrized
+    ... class Estimator(LabeledClassifier):
+    ...     max_iter: Count = 100
+    >>> Estimator(7).get_params()
+    {'max_iter': 7}
+    """
+    # Two estimators are equal if they are the same object, and scikit-learn knows how to print one.
+    cls = dataclasses.dataclass(eq=False, repr=False)(cls)
+    cls._parameter_constraints = constraints_of(cls.__init__)
+    return cls
 
 
 def constraints_of(init, **given):
@@ -212,7 +235,7 @@ class LabeledClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
     rows and labels calls `_read_rows` and `_fit` itself.
     """
 
-    _parameter_constraints: dict = {}
+    _parameter_constraints: ClassVar[dict] = {}
     # False where rows are named by their position, as in the folds of a cross-validation.
     _drops_weightless = True
 

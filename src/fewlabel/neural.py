@@ -1,11 +1,12 @@
 """uPU and nnPU with a multilayer perceptron. Fitting needs PyTorch; a fitted model predicts with NumPy."""
 
+from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Count, NonNegative, Positive, RankingClassifier, Share, UnitInterval, Values, constraints_of
+from fewlabel.base import Count, NonNegative, Positive, RankingClassifier, UnitInterval, Values, parametrized
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.random_streams import draw_seed
 from fewlabel.types import Seed
@@ -15,6 +16,7 @@ __all__ = ["NeuralPUClassifier"]
 _ACTIVATIONS = {"relu": lambda z: np.maximum(z, 0.0), "softsign": lambda z: z / (1.0 + np.abs(z))}
 
 
+@parametrized
 class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
     r"""Multilayer perceptron for positive and unlabeled rows (uPU, nnPU); needs PyTorch.
 
@@ -106,40 +108,19 @@ class NeuralPUClassifier(PositiveUnlabeled, RankingClassifier):
     array([0])
     """
 
-    def __init__(
-        self,
-        risk: Literal["nnpu", "upu"] = "nnpu",
-        *,
-        loss: Literal["sigmoid", "logistic", "squared"] = "sigmoid",
-        prior: Share | None = None,
-        hidden_layer_sizes: Values = (100,),
-        activation: Literal["relu", "softsign"] = "relu",
-        batch_norm: bool = False,
-        alpha: NonNegative = 0.005,
-        beta: NonNegative = 0.0,
-        reverse_step: UnitInterval = 1.0,
-        learning_rate: Positive = 0.001,
-        batch_size: Count = 1000,
-        max_iter: Count = 100,
-        threshold: Literal["prior", "zero"] = "prior",
-        random_state: Seed = None,
-    ) -> None:
-        self.risk = risk
-        self.loss = loss
-        self.prior = prior
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.batch_norm = batch_norm
-        self.alpha = alpha
-        self.beta = beta
-        self.reverse_step = reverse_step
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.threshold = threshold
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    risk: Literal["nnpu", "upu"] = "nnpu"
+    _: KW_ONLY
+    loss: Literal["sigmoid", "logistic", "squared"] = "sigmoid"
+    hidden_layer_sizes: Values = (100,)
+    activation: Literal["relu", "softsign"] = "relu"
+    batch_norm: bool = False
+    alpha: NonNegative = 0.005
+    beta: NonNegative = 0.0
+    reverse_step: UnitInterval = 1.0
+    learning_rate: Positive = 0.001
+    batch_size: Count = 1000
+    max_iter: Count = 100
+    random_state: Seed = None
 
     def _fit(self, X, signs, weight):
         torch = _import_torch()

@@ -1,10 +1,13 @@
 """What positive-unlabeled classifiers share: reading `y`, the prior, the threshold, and probabilities."""
 
 import warnings
+from dataclasses import KW_ONLY
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fewlabel.base import Share, parametrized
 from fewlabel.calibration import calibrate_pu
 from fewlabel.exceptions import PriorWarning
 from fewlabel.labels import read_pu, sorted_classes
@@ -40,11 +43,16 @@ def check_prior_fits(prior, X, positive, *, sure=False):
         )
 
 
+@parametrized
 class PositiveUnlabeled:
     """Mixin before a `RankingClassifier`: rows are positive (+1) or unlabeled (0), and `prior` makes up for the rest.
 
-    A subclass has the parameters `prior`, `threshold` and `random_state`, and calls `_find_prior` first in its `_fit`.
+    A subclass has the parameter `random_state`, and calls `_find_prior` first in its `_fit`.
     """
+
+    _: KW_ONLY
+    prior: Share | None = None
+    threshold: Literal["prior", "zero"] = "prior"
 
     _needed_signs = (0, 1)
 

@@ -1,7 +1,8 @@
 """SSMAB and ASSEMBLE: boosting any base classifier on labeled and pseudo-labeled rows."""
 
 import math
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,17 +24,18 @@ from fewlabel.base import (
     ScoresClasses,
     Share,
     TakesWhatItsBaseTakes,
-    constraints_of,
     fit_context,
+    parametrized,
     set_random_states,
 )
 from fewlabel.types import MatrixLike, Seed
 
-_CLASSIFIER = [HasMethods(["fit", "predict"]), None]
+Classifier = Annotated[Any, HasMethods(["fit", "predict"]), None]
 _ROUNDING = 1e-12  # an error this close to chance level counts as chance level
 _LEAST_ERROR = 1e-10  # used for a base classifier without error, which ends the fit
 
 
+@parametrized
 class PseudoLabelBooster(ScoresClasses, TakesWhatItsBaseTakes, LabeledClassifier):
     """Boosting loop of SSMAB and ASSEMBLE: fit the base classifier, compute its weight, reweight the rows.
 
@@ -45,8 +47,13 @@ class PseudoLabelBooster(ScoresClasses, TakesWhatItsBaseTakes, LabeledClassifier
     """
 
     resample = False
-    teacher: Any
-    n_neighbors: int
+
+    estimator: Classifier = None
+    _: KW_ONLY
+    n_estimators: Count = 30
+    teacher: Classifier = None
+    n_neighbors: Count = 1
+    random_state: Seed = None
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -194,6 +201,7 @@ def _scaled(X):
     return make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), MinMaxScaler()).fit_transform(X)
 
 
+@parametrized
 class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     r"""Multi-class AdaBoost on labeled and pseudo-labeled rows (SSMAB).
 
@@ -275,30 +283,11 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: Count = 30,
-        teacher: Any = None,
-        n_neighbors: Count = 1,
-        labeled_weight: Positive = 8.0,
-        unlabeled_weight: Positive = 2.0,
-        labeled_factor: Positive = 2.0,
-        update: Literal["samme", "damped"] = "samme",
-        random_state: Seed = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.teacher = teacher
-        self.n_neighbors = n_neighbors
-        self.labeled_weight = labeled_weight
-        self.unlabeled_weight = unlabeled_weight
-        self.labeled_factor = labeled_factor
-        self.update = update
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__, estimator=_CLASSIFIER, teacher=_CLASSIFIER)
+    _: KW_ONLY
+    labeled_weight: Positive = 8.0
+    unlabeled_weight: Positive = 2.0
+    labeled_factor: Positive = 2.0
+    update: Literal["samme", "damped"] = "samme"
 
     def _first_weights(self, labeled):
         return np.where(labeled, self.labeled_weight, self.unlabeled_weight)
@@ -317,6 +306,7 @@ class SemiSupervisedAdaBoostClassifier(PseudoLabelBooster):
         return codes, weight * np.where(right, when_right, when_wrong)
 
 
+@parametrized
 class AssembleClassifier(PseudoLabelBooster):
     r"""Boosting that updates the labels of the unlabeled rows in each round (ASSEMBLE.AdaBoost).
 
@@ -367,26 +357,9 @@ class AssembleClassifier(PseudoLabelBooster):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: Count = 30,
-        teacher: Any = None,
-        n_neighbors: Count = 1,
-        labeled_share: Share = 0.9,
-        resample: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.teacher = teacher
-        self.n_neighbors = n_neighbors
-        self.labeled_share = labeled_share
-        self.resample = resample
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__, estimator=_CLASSIFIER, teacher=_CLASSIFIER)
+    _: KW_ONLY
+    labeled_share: Share = 0.9
+    resample: bool = False
 
     def _first_weights(self, labeled):
         n_labeled = np.count_nonzero(labeled)

@@ -1,13 +1,13 @@
 """PNUAB: AdaBoost with the unlabeled rows in both classes."""
 
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Count, Share, constraints_of
+from fewlabel.base import Count, UnitInterval, parametrized
 from fewlabel.boosting._pnu_auc import USES, pair_rule
-from fewlabel.boosting.booster import Bins, Booster, Columns, Directions, Part, Rate
-from fewlabel.types import Seed
+from fewlabel.boosting.booster import LabeledBooster
 
 
 def ada_rule(gamma, scheme, has_unlabeled):
@@ -26,7 +26,8 @@ def ada_rule(gamma, scheme, has_unlabeled):
     return pair_rule(1.0, 0.0, "bound")._replace(is_pairs=False, log_weights=log_weights, low_factor=-1.0)
 
 
-class PNUAdaBoostClassifier(Booster):
+@parametrized
+class PNUAdaBoostClassifier(LabeledBooster):
     r"""AdaBoost with unlabeled rows counted as positives and as negatives (PNUAB).
 
     Minimizes a weighted exponential loss over sums :math:`F = \sum_t \alpha_t h_t` of stumps :math:`h_t \in \{-1, 1\}`,
@@ -101,43 +102,14 @@ class PNUAdaBoostClassifier(Booster):
 
     max_depth = 1  # stumps
 
-    def __init__(
-        self,
-        n_estimators: Count = 150,
-        *,
-        gamma: Part = 0.95,
-        scheme: Literal["labeled", "pu-un"] = "labeled",
-        learning_rate: Rate = 0.1,
-        max_bins: Bins = 255,
-        max_features: Columns = 0.3,
-        early_stopping: bool = False,
-        validation_fraction: Share = 0.1,
-        n_iter_no_change: Count = 10,
-        monotone: Directions = None,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.gamma = gamma
-        self.scheme = scheme
-        self.learning_rate = learning_rate
-        self.max_bins = max_bins
-        self.max_features = max_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.monotone = monotone
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    n_estimators: Count = 150
+    _: KW_ONLY
+    gamma: UnitInterval = 0.95
+    scheme: Literal["labeled", "pu-un"] = "labeled"
+    early_stopping: bool = False
 
     def _uses_unlabeled(self):
-        return self.gamma < 1 or self.scheme == "pu-un"
+        return super()._uses_unlabeled() or self.scheme == "pu-un"
 
     def _rounds(self, binning, rows, totals, previous, n_rounds):
         rule = ada_rule(self.gamma, self.scheme, bool(rows.sizes[1]))

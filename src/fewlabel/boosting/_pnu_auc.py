@@ -1,15 +1,15 @@
 """PNU-AUCBoost: semi-supervised AUC by boosting."""
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from fewlabel.base import Count, Share, constraints_of
-from fewlabel.boosting.booster import Bins, Booster, Columns, Depth, Directions, LessThanOne, Part, Rate
+from fewlabel.base import Count, parametrized
+from fewlabel.boosting.booster import Depth, LabeledBooster, LessThanOne
 from fewlabel.boosting.pairs import PairLoss
 from fewlabel.kernels.symmetric_trees import StepRule
-from fewlabel.types import Seed
 
 LEAST_WRONG = 5e-7  # keeps a step finite: at most atanh(1 - 1e-6), that is 7.3
 _ROUNDING = 1e-12  # an edge must exceed rho by this: after an exact step a stump's edge is rho itself, up to rounding
@@ -45,7 +45,8 @@ def pair_rule(gamma, rho, step):
     )
 
 
-class PNUAUCBoostClassifier(Booster):
+@parametrized
+class PNUAUCBoostClassifier(LabeledBooster):
     r"""Semi-supervised AUC by boosting stumps (PNU-AUCBoost).
 
     Minimizes the exponential risk of the pairs of positives, negatives and unlabeled rows,
@@ -164,44 +165,11 @@ class PNUAUCBoostClassifier(Booster):
     True
     """
 
-    def __init__(
-        self,
-        n_estimators: Count = 150,
-        *,
-        gamma: Part = 1.0,
-        rho: LessThanOne = 0.0,
-        step: Literal["exact", "bound"] = "exact",
-        max_depth: Depth = 1,
-        learning_rate: Rate = 0.1,
-        max_bins: Bins = 255,
-        max_features: Columns = 0.3,
-        early_stopping: bool | Literal["alarm"] = False,
-        validation_fraction: Share = 0.1,
-        n_iter_no_change: Count = 10,
-        monotone: Directions = None,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.gamma = gamma
-        self.rho = rho
-        self.step = step
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.max_bins = max_bins
-        self.max_features = max_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.monotone = monotone
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    n_estimators: Count = 150
+    _: KW_ONLY
+    rho: LessThanOne = 0.0
+    step: Literal["exact", "bound"] = "exact"
+    max_depth: Depth = 1
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
@@ -225,9 +193,6 @@ class PNUAUCBoostClassifier(Booster):
             "max_features": 1.0,
         }
         return cls(**{**published, **parameters})
-
-    def _uses_unlabeled(self):
-        return self.gamma < 1
 
     # Deeper trees are greedy, as stumps are.
     l2_regularization = 0.0

@@ -1,15 +1,15 @@
 """Ada-PU: AdaBoost from positives and unlabeled rows."""
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from fewlabel.base import Count, Positive, Share, constraints_of
-from fewlabel.boosting.booster import Bins, Booster, Columns, Directions, LessThanOne, Part, Rate
+from fewlabel.base import Count, Positive, UnitInterval, parametrized
+from fewlabel.boosting.booster import Booster, Columns, Directions, LessThanOne
 from fewlabel.kernels.symmetric_trees import StepRule
 from fewlabel.positive_unlabeled import PositiveUnlabeled
-from fewlabel.types import Seed
 
 _USES = np.array([[True, False, False], [True, True, False]])
 
@@ -46,8 +46,13 @@ def pu_rule(prior, *, start, correction, separate, non_negative, max_step, stop_
     )
 
 
+@parametrized
 class PUBooster(PositiveUnlabeled, Booster):
     """Base of the boosters of positives and unlabeled rows."""
+
+    n_estimators: Count = 600
+    _: KW_ONLY
+    stop_risk: LessThanOne = 0.1
 
     def _fit(self, X, signs, weight):
         if not (self.warm_start and hasattr(self, "splits_")):
@@ -58,6 +63,7 @@ class PUBooster(PositiveUnlabeled, Booster):
         return True
 
 
+@parametrized
 class PUAdaBoostClassifier(PUBooster):
     r"""AdaBoost from positives and unlabeled rows (Ada-PU).
 
@@ -191,50 +197,16 @@ class PUAdaBoostClassifier(PUBooster):
 
     max_depth = 1  # stumps
 
-    def __init__(
-        self,
-        n_estimators: Count = 600,
-        *,
-        prior: Share | None = None,
-        init: Literal["prior", "zero"] = "prior",
-        correction: Part = 0.3,
-        normalization: Literal["joint", "separate"] = "joint",
-        learning_rate: Rate = 0.1,
-        splitter: Literal["best", "random"] = "best",
-        n_thresholds: Count = 10,
-        max_bins: Bins = 255,
-        max_features: Columns = 0.1,
-        non_negative: bool = True,
-        max_step: Positive | None = 0.5,
-        stop_risk: LessThanOne = 0.1,
-        threshold: Literal["prior", "zero"] = "prior",
-        monotone: Directions = None,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.prior = prior
-        self.init = init
-        self.correction = correction
-        self.normalization = normalization
-        self.learning_rate = learning_rate
-        self.splitter = splitter
-        self.n_thresholds = n_thresholds
-        self.max_bins = max_bins
-        self.max_features = max_features
-        self.non_negative = non_negative
-        self.max_step = max_step
-        self.stop_risk = stop_risk
-        self.threshold = threshold
-        self.monotone = monotone
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    _: KW_ONLY
+    init: Literal["prior", "zero"] = "prior"
+    correction: UnitInterval = 0.3
+    normalization: Literal["joint", "separate"] = "joint"
+    splitter: Literal["best", "random"] = "best"
+    n_thresholds: Count = 10
+    max_features: Columns = 0.1
+    non_negative: bool = True
+    max_step: Positive | None = 0.5
+    monotone: Directions = None
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:

@@ -1,15 +1,16 @@
 """Symmetric trees boosted on pairs of rows."""
 
+from dataclasses import KW_ONLY
 from typing import Literal
 
-from fewlabel.base import Count, NonNegative, Share, constraints_of
+from fewlabel.base import parametrized
 from fewlabel.boosting._pnu_auc import USES, pair_rule
-from fewlabel.boosting.booster import FEW_LABELS_ROUNDS, Bins, Booster, Columns, Depth, Directions, Part, Rate
+from fewlabel.boosting.booster import FEW_LABELS_ROUNDS, Bins, LabeledBooster, RandomTrees
 from fewlabel.boosting.pairs import PairLoss, has_few_pairs
-from fewlabel.types import Seed
 
 
-class TreeAUCBoostClassifier(Booster):
+@parametrized
+class TreeAUCBoostClassifier(RandomTrees, LabeledBooster):
     r"""AUC by boosting symmetric trees on pairs of rows.
 
     Minimizes the mean loss of the pairs of positives, negatives and unlabeled rows,
@@ -147,50 +148,10 @@ class TreeAUCBoostClassifier(Booster):
     True
     """
 
-    def __init__(
-        self,
-        n_estimators: Count | Literal["auto"] = "auto",
-        *,
-        loss: Literal["logistic", "exponential"] = "logistic",
-        gamma: Part = 1.0,
-        max_depth: Depth = 6,
-        learning_rate: Rate = 0.02,
-        l2_regularization: NonNegative = 0.5,
-        splitter: Literal["mixed", "random", "best"] = "mixed",
-        split_noise: NonNegative = 0.5,
-        bootstrap: bool = True,
-        max_bins: Bins = 32,
-        max_features: Columns = "sqrt",
-        monotone: Directions = None,
-        early_stopping: bool = False,
-        validation_fraction: Share = 0.1,
-        n_iter_no_change: Count = 10,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.loss = loss
-        self.gamma = gamma
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.l2_regularization = l2_regularization
-        self.splitter = splitter
-        self.split_noise = split_noise
-        self.bootstrap = bootstrap
-        self.max_bins = max_bins
-        self.max_features = max_features
-        self.monotone = monotone
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    _: KW_ONLY
+    loss: Literal["logistic", "exponential"] = "logistic"
+    max_bins: Bins = 32
+    early_stopping: bool = False
 
     def _boosts_stumps(self):
         """Whether nothing but the loss of stumps is asked for, for which `PNUAUCBoostClassifier` has exact steps."""
@@ -204,9 +165,6 @@ class TreeAUCBoostClassifier(Booster):
     @property
     def _bins_all_rows(self):
         return not self._boosts_stumps()
-
-    def _uses_unlabeled(self):
-        return self.gamma < 1
 
     def _needs_one_part(self, sizes):
         return self.loss == "logistic" and has_few_pairs(self.gamma if sizes[1] else 1.0, sizes)

@@ -1,13 +1,13 @@
 """Symmetric trees boosted on positives and unlabeled rows."""
 
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Count, NonNegative, Share, constraints_of
+from fewlabel.base import NonNegative, UnitInterval, parametrized
 from fewlabel.boosting._pu_ada import PUBooster
-from fewlabel.boosting.booster import Bins, Columns, Depth, LessThanOne, Part, Rate
-from fewlabel.types import Seed
+from fewlabel.boosting.booster import Bins, RandomTrees
 
 
 class PURisk:
@@ -76,7 +76,8 @@ def _set_slopes(rows, prior, copies_weight, size):
     derivatives *= size
 
 
-class TreePUBoostClassifier(PUBooster):
+@parametrized
+class TreePUBoostClassifier(RandomTrees, PUBooster):
     r"""Symmetric trees boosted on positives and unlabeled rows.
 
     The tree form of `PUAdaBoostClassifier`: minimizes the same exponential risk of positives :math:`P` and unlabeled
@@ -180,46 +181,11 @@ class TreePUBoostClassifier(PUBooster):
     True
     """
 
-    def __init__(
-        self,
-        n_estimators: Count = 600,
-        *,
-        prior: Share | None = None,
-        correction: Part = 0.7,
-        stop_risk: LessThanOne = 0.1,
-        threshold: Literal["prior", "zero"] = "prior",
-        max_depth: Depth = 6,
-        learning_rate: Rate = 0.02,
-        l2_regularization: NonNegative = 0.5,
-        splitter: Literal["mixed", "random", "best"] = "random",
-        split_noise: NonNegative = 0.0,
-        bootstrap: bool = True,
-        max_bins: Bins = 64,
-        max_features: Columns = "sqrt",
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.prior = prior
-        self.correction = correction
-        self.stop_risk = stop_risk
-        self.threshold = threshold
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.l2_regularization = l2_regularization
-        self.splitter = splitter
-        self.split_noise = split_noise
-        self.bootstrap = bootstrap
-        self.max_bins = max_bins
-        self.max_features = max_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    _: KW_ONLY
+    correction: UnitInterval = 0.7
+    splitter: Literal["mixed", "random", "best"] = "random"
+    split_noise: NonNegative = 0.0
+    max_bins: Bins = 64
 
     _bins_all_rows = True
 

@@ -4,6 +4,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +12,18 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import COUNT, MOST_OUT_OF_FOLD, Interval, RankingClassifier, RealNotInt
+from fewlabel.base import (
+    COUNT,
+    MOST_OUT_OF_FOLD,
+    Count,
+    Interval,
+    NonNegative,
+    RankingClassifier,
+    RealNotInt,
+    Share,
+    UnitInterval,
+    parametrized,
+)
 from fewlabel.boosting.additive import column_names, score_steps, shape_functions
 from fewlabel.boosting.binning import SPLIT, Binning
 from fewlabel.boosting.growing import MAX_DEPTH, score_trees, stump_rounds, tree_rounds
@@ -21,7 +33,7 @@ from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS
 from fewlabel.kernels.symmetric_trees import draw_variates, order_free_sum
 from fewlabel.threads import RowThreads
-from fewlabel.types import MatrixLike
+from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
 FEW_LABELS = 1000  # below so many labels the out-of-fold AUC is too noisy to choose the number of rounds by
@@ -32,7 +44,6 @@ N_FOLDS = 3
 Depth = Annotated[int, Interval(numbers.Integral, 1, MAX_DEPTH, closed="both")]
 Bins = Annotated[int, Interval(numbers.Integral, 2, MAX_BINS, closed="both")]
 Rate = Annotated[float, Interval(numbers.Real, 0, 1, closed="right")]
-Part = Annotated[float, Interval(numbers.Real, 0, 1, closed="both")]
 LessThanOne = Annotated[float, Interval(numbers.Real, 0, 1, closed="left")]
 Columns = Annotated[float, COUNT, Interval(RealNotInt, 0, 1, closed="right")] | Literal["sqrt"]
 Directions = Annotated[Mapping | Sequence, Mapping, "array-like"] | None
@@ -71,17 +82,26 @@ class Ensemble(NamedTuple):
         return score_trees(self.splits, self.values, X, n_jobs)
 
 
+@parametrized
 class Booster(RankingClassifier):
-    """Base of the boosters; a subclass has the parameters and defines `_uses_unlabeled` and `_rounds`."""
+    """Base of the boosters; a subclass has `max_depth`, and defines `_uses_unlabeled` and `_rounds`."""
 
     _allow_nan = True
     _continued = "splits_"
     _bins_all_rows = False  # or only those that are boosted
     _keeps_losses = True
-    _chosen_rounds: int | None = None  # for n_estimators="auto", if they are known
-    _fold_scores: list | None = None  # held-out rows of the folds that chose the rounds, and the scores of all rows
-    early_stopping: bool | str = False
-    monotone: Directions = None
+    _chosen_rounds = None  # for n_estimators="auto", if they are known
+    _fold_scores = None  # held-out rows of the folds that chose the rounds, and the scores of all rows
+
+    n_estimators: Count | Literal["auto"] = "auto"
+    _: KW_ONLY
+    learning_rate: Rate = 0.1
+    max_bins: Bins = 255
+    max_features: Columns = 0.3
+    n_jobs: int | None = None
+    random_state: Seed = None
+    warm_start: bool = False
+    verbose: int = 0
 
     @property
     def n_iter_(self) -> int:
@@ -183,7 +203,7 @@ class Booster(RankingClassifier):
 
     def _alarm(self, rows):
         """What stops the fit if ``early_stopping="alarm"``; None otherwise, or without unlabeled rows."""
-        return AlarmStop() if self.early_stopping == "alarm" and rows.sizes[1] else None
+        return AlarmStop() if getattr(self, "early_stopping", None) == "alarm" and rows.sizes[1] else None
 
     def _boost(self, binning, rows, totals, previous, stopper=None, *, choose_by=None, note=None):
         """Run the remaining rounds and set `splits_`, `leaf_values_` and `train_loss_`.
@@ -263,7 +283,9 @@ class Booster(RankingClassifier):
         )
 
     def _directions(self, binning):
-        return read_directions(self.monotone, binning.n_features, getattr(self, "feature_names_in_", None))
+        return read_directions(
+            getattr(self, "monotone", None), binning.n_features, getattr(self, "feature_names_in_", None)
+        )
 
     def _tree_rounds(self, binning, rows, loss, previous, n_rounds):
         """Rounds of trees under a loss."""
@@ -349,7 +371,7 @@ class Booster(RankingClassifier):
     def _held_out(self, X, signs):
         """Labeled rows held out for early stopping, whatever their order; none unless ``early_stopping=True``."""
         labeled = np.flatnonzero(signs)
-        if self.early_stopping is not True:
+        if getattr(self, "early_stopping", None) is not True:
             return labeled[:0]
         n_held_out = max(2, round(self.validation_fraction * len(labeled)))
         fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))
@@ -373,6 +395,35 @@ class Booster(RankingClassifier):
 
     def _score(self, X):
         return Ensemble(self.splits_, self.leaf_values_, self.train_loss_).score(X, self.n_jobs)
+
+
+@parametrized
+class LabeledBooster(Booster):
+    """Base of the boosters of labeled rows of two classes."""
+
+    _: KW_ONLY
+    gamma: UnitInterval = 1.0
+    early_stopping: bool | Literal["alarm"] = False
+    validation_fraction: Share = 0.1
+    n_iter_no_change: Count = 10
+    monotone: Directions = None
+
+    def _uses_unlabeled(self):
+        return self.gamma < 1
+
+
+@parametrized
+class RandomTrees:
+    """Mixin before a `Booster`: the parameters of random trees."""
+
+    _: KW_ONLY
+    max_depth: Depth = 6
+    learning_rate: Rate = 0.02
+    l2_regularization: NonNegative = 0.5
+    splitter: Literal["mixed", "random", "best"] = "mixed"
+    split_noise: NonNegative = 0.5
+    bootstrap: bool = True
+    max_features: Columns = "sqrt"
 
 
 def _by_row_of_table(order, n_rows, held_out, scores):

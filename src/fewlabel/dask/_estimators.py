@@ -231,7 +231,7 @@ class _DaskBooster(DaskModel):
         -------
         self : object
         """
-        if self.early_stopping is True:
+        if getattr(self, "early_stopping", False) is True:
             raise ValueError(
                 "early_stopping=True is for rows in memory: set early_stopping=False, and n_estimators to the n_iter_ "
                 "of a fit on a sample of the rows"

@@ -1,26 +1,25 @@
 """What the graph classifiers share: rows as points, copies as one vertex, a graph of nearest neighbors."""
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from fewlabel.base import LabeledClassifier, ScoresClasses
+from fewlabel.base import Count, LabeledClassifier, ScoresClasses, Values, parametrized
 from fewlabel.columns import choose_columns
 from fewlabel.graph._space import learn_space, place
 from fewlabel.graph._vertices import merge_copies
 from fewlabel.neighbors import RowSearch
 from fewlabel.parts.nearest import with_lead
-from fewlabel.types import MatrixLike
+from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
-Scale = bool | Literal["range"]
-Metric = Literal["euclidean", "cosine"]
-Algorithm = Literal["auto", "exact", "approximate"]
 _FEW = 0.5  # a warning follows if a smaller share of the rows is reached
 
 
+@parametrized
 class GraphClassifier(ScoresClasses, LabeledClassifier):
     """Base of classifiers on the graph of nearest neighbors of all rows.
 
@@ -35,6 +34,15 @@ class GraphClassifier(ScoresClasses, LabeledClassifier):
     _accept_sparse = True
     _allow_nan = True
     _dtypes = (np.float64,)
+
+    n_neighbors: Count | Literal["auto"] = "auto"
+    _: KW_ONLY
+    scale: bool | Literal["range"] = True
+    metric: Literal["euclidean", "cosine"] = "euclidean"
+    categorical_features: Values | None = None
+    algorithm: Literal["auto", "exact", "approximate"] = "auto"
+    n_jobs: int | None = None
+    random_state: Seed = None
 
     def _fit(self, X, codes, weight):
         names = getattr(self, "feature_names_in_", None)

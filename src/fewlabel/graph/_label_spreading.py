@@ -1,15 +1,16 @@
 """LLGC on a sparse graph: label spreading with memory linear in the rows."""
 
+from dataclasses import KW_ONLY
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, diags_array
 
-from fewlabel.base import Count, Positive, Share, Values, constraints_of, fit_context
-from fewlabel.graph._base import Algorithm, GraphClassifier, Metric, Scale
+from fewlabel.base import Count, Positive, Share, fit_context, parametrized
+from fewlabel.graph._base import GraphClassifier
 from fewlabel.parts.nearest import log_shares, spread_to
-from fewlabel.types import MatrixLike, Seed
+from fewlabel.types import MatrixLike
 
 _SURE = 1e3  # scores are taken from the conjugate gradients if they are this many times the bound of their error
 _SETTLED = 1e-6  # relative change at which the other scores are final
@@ -44,6 +45,7 @@ class Setting(NamedTuple):
         return _ratio(totals.mean(), totals)
 
 
+@parametrized
 class LabelSpreadingClassifier(GraphClassifier):
     r"""Classify rows by labels that spread through the graph of nearest neighbors (LLGC).
 
@@ -167,36 +169,12 @@ class LabelSpreadingClassifier(GraphClassifier):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        n_neighbors: Count | Literal["auto"] = "auto",
-        *,
-        alpha: Share = 0.99,
-        width: Positive = 0.35,
-        class_balance: Literal["auto", "rows", "degree"] | None = "auto",
-        scale: Scale = True,
-        metric: Metric = "euclidean",
-        categorical_features: Values | None = None,
-        algorithm: Algorithm = "auto",
-        tol: Positive = 1e-8,
-        max_iter: Count = 1000,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.alpha = alpha
-        self.width = width
-        self.class_balance = class_balance
-        self.scale = scale
-        self.metric = metric
-        self.categorical_features = categorical_features
-        self.algorithm = algorithm
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    _: KW_ONLY
+    alpha: Share = 0.99
+    width: Positive = 0.35
+    class_balance: Literal["auto", "rows", "degree"] | None = "auto"
+    tol: Positive = 1e-8
+    max_iter: Count = 1000
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -1,18 +1,19 @@
 """NMSNN and MSNN: classification by the cheapest path to a labeled row."""
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from fewlabel.base import Count, Positive, Values, constraints_of
-from fewlabel.graph._base import Algorithm, GraphClassifier, Metric, Scale
+from fewlabel.base import Count, Positive, parametrized
+from fewlabel.graph._base import GraphClassifier
 from fewlabel.kernels import paths
 from fewlabel.parts.nearest import LONGEST, path_weights
-from fewlabel.types import Seed
 
 _TIE = 1e-9  # costs that differ by less are compared edge by edge
 
 
+@parametrized
 class PathNeighborsClassifier(GraphClassifier):
     r"""Classify each row by the labeled row at the end of its cheapest path through all rows (NMSNN, MSNN).
 
@@ -139,34 +140,12 @@ class PathNeighborsClassifier(GraphClassifier):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        n_neighbors: Count = 10,
-        *,
-        cost: Literal["exponential", "length"] = "exponential",
-        search: Literal["direct", "two-step"] = "direct",
-        delta: Positive | Literal["min"] = 0.2,
-        directed: bool = False,
-        scale: Scale = True,
-        metric: Metric = "euclidean",
-        categorical_features: Values | None = None,
-        algorithm: Algorithm = "auto",
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.cost = cost
-        self.search = search
-        self.delta = delta
-        self.directed = directed
-        self.scale = scale
-        self.metric = metric
-        self.categorical_features = categorical_features
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    n_neighbors: Count = 10
+    _: KW_ONLY
+    cost: Literal["exponential", "length"] = "exponential"
+    search: Literal["direct", "two-step"] = "direct"
+    delta: Positive | Literal["min"] = 0.2
+    directed: bool = False
 
     @classmethod
     def thesis(cls, **parameters: Any) -> Self:

@@ -3,6 +3,7 @@
 import numbers
 import time
 import warnings
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import Count, Interval, NonNegative, Positive, RankingClassifier, constraints_of
+from fewlabel.base import Count, Interval, NonNegative, Positive, RankingClassifier, parametrized
 from fewlabel.foreign.scikit_learn import validate_parameters
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._basis import KernelBasis
@@ -21,7 +22,7 @@ from fewlabel.linear._exact import Solution, linear_algebra_threads, solve_path
 from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.linear._steps import Stream, certificate, sdcd
 from fewlabel.random_streams import draw_seed
-from fewlabel.types import MatrixLike, Seed
+from fewlabel.types import MatrixLike
 from fewlabel.warning_filters import caller_level
 
 _ONLINE = ("msgd", "oam-inf", "oam-seq", "oam-gra")
@@ -29,10 +30,17 @@ _MAX_ITER = {"exact": 300, "sdcd": 5, "sdcd-perm": 5}  # 1 for the others
 _EXPECTED_PAIRS = 1_000_000  # of a stream: a thousand rows of each class
 
 
+@parametrized
 class LinearRanker(KernelBasis, RankingClassifier):
     """A score that is linear in the columns, or in the features of a kernel."""
 
     _accept_sparse = True
+
+    _: KW_ONLY
+    loss: Literal["hinge", "squared_hinge"] = "hinge"
+    basis: Literal["linear", "nystroem"] = "linear"
+    tol: NonNegative = 1e-3
+    n_jobs: int | None = None
 
     @property
     def intercept_(self) -> Any:
@@ -59,6 +67,7 @@ class LinearRanker(KernelBasis, RankingClassifier):
             )
 
 
+@parametrized
 class LinearAUCClassifier(LinearRanker):
     r"""Linear classifier that maximizes the area under the ROC curve.
 
@@ -189,42 +198,15 @@ class LinearAUCClassifier(LinearRanker):
     0.007
     """
 
-    def __init__(
-        self,
-        alpha: Positive = 1e-3,
-        *,
-        solver: Literal["exact", "sdcd", "sdcd-perm", "msgd", "oam-inf", "oam-seq", "oam-gra"] = "exact",
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
-        max_iter: Count | None = None,
-        tol: NonNegative = 1e-3,
-        basis: Literal["linear", "nystroem"] = "linear",
-        n_components: Count = 200,
-        length_scale: Positive | Literal["median"] = "median",
-        average: bool = False,
-        init: Literal["zero", "msgd"] = "zero",
-        buffer_size: Count = 100,
-        expected_pairs: Annotated[float, Interval(numbers.Real, 1, None, closed="left")] | None = None,
-        record_history: bool = False,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.alpha = alpha
-        self.solver = solver
-        self.loss = loss
-        self.max_iter = max_iter
-        self.tol = tol
-        self.basis = basis
-        self.n_components = n_components
-        self.length_scale = length_scale
-        self.average = average
-        self.init = init
-        self.buffer_size = buffer_size
-        self.expected_pairs = expected_pairs
-        self.record_history = record_history
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    alpha: Positive = 1e-3
+    _: KW_ONLY
+    solver: Literal["exact", "sdcd", "sdcd-perm", "msgd", "oam-inf", "oam-seq", "oam-gra"] = "exact"
+    max_iter: Count | None = None
+    average: bool = False
+    init: Literal["zero", "msgd"] = "zero"
+    buffer_size: Count = 100
+    expected_pairs: Annotated[float, Interval(numbers.Real, 1, None, closed="left")] | None = None
+    record_history: bool = False
 
     @available_if(lambda self: self.solver in _ONLINE)
     def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:

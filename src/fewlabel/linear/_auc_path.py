@@ -1,6 +1,7 @@
 """Exact linear AUC solutions at many penalties, and the choice among them by cross-validation."""
 
 import numbers
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from fewlabel.base import Count, NonNegative, Positive, Values, check_weights, constraints_of
+from fewlabel.base import Count, Values, check_weights, parametrized
 from fewlabel.kernels.ranks import area
 from fewlabel.labels import read_binary
 from fewlabel.linear._auc import LinearAUCClassifier, LinearRanker
@@ -97,6 +98,7 @@ def linear_auc_path(
     return alphas, coefs, np.array([one.gap for one in solutions])
 
 
+@parametrized
 class LinearAUCClassifierCV(LinearRanker):
     r"""Linear AUC with the penalty chosen by cross-validation.
 
@@ -158,32 +160,10 @@ class LinearAUCClassifierCV(LinearRanker):
 
     _drops_weightless = False
 
-    def __init__(
-        self,
-        alphas: Values = DEFAULT_ALPHAS,
-        *,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
-        cv: Any = 5,
-        basis: Literal["linear", "nystroem"] = "linear",
-        n_components: Count = 200,
-        length_scale: Positive | Literal["median"] = "median",
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-3,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.alphas = alphas
-        self.loss = loss
-        self.cv = cv
-        self.basis = basis
-        self.n_components = n_components
-        self.length_scale = length_scale
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    alphas: Values = DEFAULT_ALPHAS
+    _: KW_ONLY
+    cv: Any = 5
+    max_iter: Count = 300
 
     def _fit(self, X, signs, weight):
         self.alphas_ = _descending(self.alphas)

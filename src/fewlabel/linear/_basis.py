@@ -1,21 +1,33 @@
 """Gaussian functions as columns of a linear ranker."""
 
+from dataclasses import KW_ONLY
+from typing import Literal
+
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import rbf_kernel
 
+from fewlabel.base import Count, Positive, parametrized
 from fewlabel.neighbors import median_distance
+from fewlabel.types import Seed
 
 # An eigenvalue below this share of the largest is rounding error.
 _DEPENDENT = 1e-10
 
 
+@parametrized
 class KernelBasis:
     """Mixin of rankers that are linear in a basis: the columns, Gaussian functions, or their Nystroem features.
 
-    Uses the parameters `basis`, `n_components` and `length_scale`, and sets `components_` and `length_scale_`.
+    Sets `components_` and `length_scale_`.
     """
+
+    _: KW_ONLY
+    basis: Literal["linear", "rbf", "nystroem"] = "linear"
+    n_components: Count = 200
+    length_scale: Positive | Literal["median"] = "median"
+    random_state: Seed = None
 
     def _set_basis(self, X, rng):
         if self.basis == "linear":

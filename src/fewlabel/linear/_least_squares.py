@@ -1,14 +1,15 @@
 """Least-squares AUC in closed form: supervised (LSAUC), SAMULT and PNU-AUC."""
 
 import numbers
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
-from fewlabel.base import Count, Interval, Positive, RankingClassifier, Share, StrOptions, check_weights, constraints_of
+from fewlabel.base import Interval, Positive, RankingClassifier, Share, check_weights, parametrized
 from fewlabel.foreign.scikit_learn import validate_parameters
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._auc_path import labeled_folds
@@ -18,13 +19,14 @@ from fewlabel.linear._exact import row_span
 from fewlabel.linear._pairs import weight_at
 from fewlabel.linear.moments import Moments, group_moments, quadratic, solve
 from fewlabel.random_streams import draw_seed
-from fewlabel.types import MatrixLike, Seed
+from fewlabel.types import MatrixLike
 
 # Multiples of the mean eigenvalue of the quadratic term.
 _ALPHAS = np.logspace(-4, 2, 13)
 _GAMMAS = {"pn": (1.0,), "samult": np.linspace(0, 1, 11), "pnu": np.linspace(-0.9, 0.9, 19)}
 
 
+@parametrized
 class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
     r"""Least-squares AUC maximization in closed form, with or without unlabeled rows.
 
@@ -134,32 +136,12 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
     _accept_sparse = True
     _drops_weightless = False
 
-    def __init__(
-        self,
-        risk: Literal["pn", "samult", "pnu"] = "pn",
-        *,
-        basis: Literal["linear", "rbf", "nystroem"] = "linear",
-        gamma: float | Literal["auto", "cv"] = "auto",
-        alpha: Positive | Literal["cv"] = 0.1,
-        prior: Share | None = None,
-        n_components: Count = 200,
-        length_scale: Positive | Literal["median"] = "median",
-        cv: Any = 5,
-        random_state: Seed = None,
-    ) -> None:
-        self.risk = risk
-        self.basis = basis
-        self.gamma = gamma
-        self.alpha = alpha
-        self.prior = prior
-        self.n_components = n_components
-        self.length_scale = length_scale
-        self.cv = cv
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(
-        __init__, gamma=[Interval(numbers.Real, -1, 1, closed="both"), StrOptions({"cv", "auto"})]
-    )
+    risk: Literal["pn", "samult", "pnu"] = "pn"
+    _: KW_ONLY
+    gamma: Annotated[float, Interval(numbers.Real, -1, 1, closed="both")] | Literal["auto", "cv"] = "auto"
+    alpha: Positive | Literal["cv"] = 0.1
+    prior: Share | None = None
+    cv: Any = 5
 
     def partial_fit(
         self,

@@ -1,6 +1,6 @@
 """Rankers of two classes for many: one against the rest."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,11 +8,12 @@ from scipy.special import expit, logit
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import HasMethods, LabeledClassifier, ScoresClasses, TakesWhatItsBaseTakes, fit_context
+from fewlabel.base import HasMethods, LabeledClassifier, ScoresClasses, TakesWhatItsBaseTakes, fit_context, parametrized
 from fewlabel.linear._auc_path import LinearAUCClassifierCV
 from fewlabel.types import MatrixLike
 
 
+@parametrized
 class OneVsRestRankingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
     """Many classes by rankers of two: each class against all others, with unlabeled rows.
 
@@ -55,10 +56,7 @@ class OneVsRestRankingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstim
     True
     """
 
-    _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "decision_function", "predict_proba"]), None]}
-
-    def __init__(self, estimator: Any = None) -> None:
-        self.estimator = estimator
+    estimator: Annotated[Any, HasMethods(["fit", "decision_function", "predict_proba"]), None] = None
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

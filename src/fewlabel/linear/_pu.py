@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from fewlabel.base import Count, NonNegative, RankingClassifier, Share, constraints_of
+from fewlabel.base import Count, NonNegative, RankingClassifier, parametrized
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 from fewlabel.types import Seed
 from fewlabel.warning_filters import caller_level
@@ -83,6 +84,7 @@ class LinearPURisk:
         return np.append((slopes @ rows - total * self._shift) / self._scale, total)
 
 
+@parametrized
 class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
     r"""Linear classifier from positives and unlabeled rows (uPU, nnPU).
 
@@ -180,28 +182,13 @@ class LinearPUClassifier(PositiveUnlabeled, RankingClassifier):
 
     _accept_sparse = True
 
-    def __init__(
-        self,
-        risk: Literal["nnpu", "upu"] = "nnpu",
-        *,
-        loss: Literal["logistic", "squared", "sigmoid"] = "logistic",
-        prior: Share | None = None,
-        alpha: NonNegative = 0.001,
-        threshold: Literal["prior", "zero"] = "prior",
-        max_iter: Count = 500,
-        tol: NonNegative = 1e-6,
-        random_state: Seed = None,
-    ) -> None:
-        self.risk = risk
-        self.loss = loss
-        self.prior = prior
-        self.alpha = alpha
-        self.threshold = threshold
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    risk: Literal["nnpu", "upu"] = "nnpu"
+    _: KW_ONLY
+    loss: Literal["logistic", "squared", "sigmoid"] = "logistic"
+    alpha: NonNegative = 0.001
+    max_iter: Count = 500
+    tol: NonNegative = 1e-6
+    random_state: Seed = None
 
     def _fit(self, X, signs, weight):
         self.prior_ = self._find_prior(X, signs, weight)

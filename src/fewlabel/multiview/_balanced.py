@@ -1,6 +1,7 @@
 """BSSEL: an ensemble of multi-view models on balanced groups of rows, which are drawn again in each round."""
 
-from typing import Any, Literal, NamedTuple, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,31 +13,25 @@ from fewlabel.base import (
     Count,
     HasMethods,
     NonNegative,
-    Positive,
     Share,
-    Values,
-    constraints_of,
     fit_context,
+    parametrized,
     set_random_states,
 )
 from fewlabel.multiview._basis import sum_of_views
 from fewlabel.multiview._groups import count_parts, deal
 from fewlabel.multiview._model import (
-    Approximation,
-    Loss,
     MultiviewClassifier,
-    NonNegativeOrAuto,
-    PositiveOrAuto,
-    Views,
     mean_auc,
 )
 from fewlabel.multiview._quasi_bagging import QuasiBaggingClassifier
 from fewlabel.multiview._system import LabeledRows
 from fewlabel.random_streams import draw_seed
 from fewlabel.threads import map_in_threads
-from fewlabel.types import MatrixLike, Seed
+from fewlabel.types import MatrixLike
 
 
+@parametrized
 class BalancedMultiviewClassifier(MultiviewClassifier):
     r"""Ensemble of multi-view models on balanced groups, for imbalanced data with unlabeled rows (BSSEL).
 
@@ -158,50 +153,13 @@ class BalancedMultiviewClassifier(MultiviewClassifier):
     True
     """
 
-    def __init__(
-        self,
-        loss: Loss = "squared",
-        *,
-        views: Views = None,
-        n_groups: Count | Literal["balanced"] = "balanced",
-        initial: Any = None,
-        prior: Share | None = None,
-        gamma_A: PositiveOrAuto = 1e-2,
-        gamma_B: NonNegativeOrAuto = 0.1,
-        gamma_W: NonNegativeOrAuto = 0.1,
-        view_weights: Values | Literal["uniform"] = "uniform",
-        length_scale: Positive | Literal["median"] = "median",
-        n_neighbors: Count = 10,
-        approximation: Approximation = "auto",
-        n_components: Count = 500,
-        scale: bool = True,
-        max_iter: Count = 50,
-        tol: NonNegative = 1e-3,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.loss = loss
-        self.views = views
-        self.n_groups = n_groups
-        self.initial = initial
-        self.prior = prior
-        self.gamma_A = gamma_A
-        self.gamma_B = gamma_B
-        self.gamma_W = gamma_W
-        self.view_weights = view_weights
-        self.length_scale = length_scale
-        self.n_neighbors = n_neighbors
-        self.approximation = approximation
-        self.n_components = n_components
-        self.scale = scale
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(
-        __init__, initial=[HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None]
-    )
+    _: KW_ONLY
+    n_groups: Count | Literal["balanced"] = "balanced"
+    initial: Annotated[Any, HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None] = None
+    prior: Share | None = None
+    max_iter: Count = 50
+    tol: NonNegative = 1e-3
+    n_jobs: int | None = None
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -1,25 +1,22 @@
 """MVL-LS and MVL-SVM: one function per view, similar between views and smooth within each."""
 
+from dataclasses import KW_ONLY
 from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.class_weight import compute_class_weight
 
-from fewlabel.base import Count, Positive, Values, constraints_of, fit_context
+from fewlabel.base import Count, Positive, fit_context, parametrized
 from fewlabel.multiview._model import (
-    Approximation,
-    Loss,
     MultiviewClassifier,
-    NonNegativeOrAuto,
-    PositiveOrAuto,
-    Views,
     mean_auc,
 )
 from fewlabel.multiview._system import LabeledRows
-from fewlabel.types import MatrixLike, Seed
+from fewlabel.types import MatrixLike
 
 
+@parametrized
 class MultiviewKernelClassifier(MultiviewClassifier):
     r"""Kernel machine with one function per view, which learns from unlabeled rows too (MVL-LS, MVL-SVM).
 
@@ -153,42 +150,10 @@ class MultiviewKernelClassifier(MultiviewClassifier):
     [[0, 4, 9, 12], [1, 5, 6, 7, 8, 10, 11], [2, 3]]
     """
 
-    def __init__(
-        self,
-        loss: Loss = "squared",
-        *,
-        views: Views = None,
-        gamma_A: PositiveOrAuto = 1e-2,
-        gamma_B: NonNegativeOrAuto = 0.1,
-        gamma_W: NonNegativeOrAuto = 0.1,
-        view_weights: Values | Literal["uniform"] = "uniform",
-        class_weight: Literal["balanced"] | dict | None = None,
-        length_scale: Positive | Literal["median"] = "median",
-        n_neighbors: Count = 10,
-        approximation: Approximation = "auto",
-        n_components: Count = 500,
-        scale: bool = True,
-        tol: Positive = 1e-6,
-        max_iter: Count = 2000,
-        random_state: Seed = None,
-    ) -> None:
-        self.loss = loss
-        self.views = views
-        self.gamma_A = gamma_A
-        self.gamma_B = gamma_B
-        self.gamma_W = gamma_W
-        self.view_weights = view_weights
-        self.class_weight = class_weight
-        self.length_scale = length_scale
-        self.n_neighbors = n_neighbors
-        self.approximation = approximation
-        self.n_components = n_components
-        self.scale = scale
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    _: KW_ONLY
+    class_weight: Literal["balanced"] | dict | None = None
+    tol: Positive = 1e-6
+    max_iter: Count = 2000
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -1,5 +1,6 @@
 """Base of the multi-view classifiers: validate -> views -> basis of each view -> `_fit`; prediction."""
 
+from dataclasses import KW_ONLY
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy.special import softmax
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
-from fewlabel.base import LabeledClassifier, NonNegative, Positive, ScoresClasses
+from fewlabel.base import Count, LabeledClassifier, NonNegative, Positive, ScoresClasses, Values, parametrized
 from fewlabel.calibration import softmax_slope
 from fewlabel.multiview._basis import sum_of_views
 from fewlabel.multiview._losses import HingeLoss, SquaredLoss
@@ -17,19 +18,13 @@ from fewlabel.multiview._variables import VariableClusterer
 from fewlabel.multiview._views import find_varying, find_views
 from fewlabel.neighbors import median_distance
 from fewlabel.random_streams import draw_seed
-from fewlabel.types import MatrixLike
+from fewlabel.types import MatrixLike, Seed
 
 # Largest number of rows times views of a system for which approximation="auto" is exact.
 _EXACT = 2_000
 _MOST_COMPARED = 1000  # rows between which the median distance is computed
 # A smaller standard deviation, relative to the largest value, is rounding error.
 _CONSTANT = 1e-12
-# Types of parameters that both classifiers have.
-Loss = Literal["squared", "hinge"]
-Approximation = Literal["auto", "nystroem"] | None
-PositiveOrAuto = Positive | Literal["auto"]
-NonNegativeOrAuto = NonNegative | Literal["auto"]
-Views = list | tuple | VariableClusterer | None
 # What "auto" chooses from, one penalty after the other; the first value is where it starts.
 _GRIDS = {
     "gamma_A": (1e-2, 1e-3, 1e-1, 1.0),
@@ -56,10 +51,25 @@ class UsedRows(NamedTuple):
     origin: np.ndarray
 
 
+@parametrized
 class MultiviewClassifier(ScoresClasses, LabeledClassifier):
     """Base of the multi-view classifiers; a subclass fits the coefficients of the bases."""
 
     _dtypes = (np.float64,)
+
+    loss: Literal["squared", "hinge"] = "squared"
+    _: KW_ONLY
+    views: list | tuple | VariableClusterer | None = None
+    gamma_A: Positive | Literal["auto"] = 1e-2
+    gamma_B: NonNegative | Literal["auto"] = 0.1
+    gamma_W: NonNegative | Literal["auto"] = 0.1
+    view_weights: Values | Literal["uniform"] = "uniform"
+    length_scale: Positive | Literal["median"] = "median"
+    n_neighbors: Count = 10
+    approximation: Literal["auto", "nystroem"] | None = "auto"
+    n_components: Count = 500
+    scale: bool = True
+    random_state: Seed = None
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Compute the probability of each class: a softmax of the outputs, calibrated on held-out labeled rows.

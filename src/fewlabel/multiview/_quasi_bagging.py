@@ -1,6 +1,7 @@
 """Quasi-bagging: one model per part of the majority, each with the whole minority."""
 
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,8 +17,8 @@ from fewlabel.base import (
     LabeledClassifier,
     ScoresClasses,
     TakesWhatItsBaseTakes,
-    constraints_of,
     fit_context,
+    parametrized,
     set_random_states,
 )
 from fewlabel.multiview._groups import count_parts, deal
@@ -28,6 +29,7 @@ from fewlabel.types import MatrixLike, Seed
 _LEAST_PROBABILITY = 1e-6
 
 
+@parametrized
 class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
     r"""Models on disjoint parts of the majority, each with the whole minority (quasi-bagging).
 
@@ -100,20 +102,11 @@ class QuasiBaggingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
 
     _drops_weightless = False
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_groups: Count | Literal["balanced"] = "balanced",
-        *,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_groups = n_groups
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__, estimator=[HasMethods(["fit", "predict_proba"]), None])
+    estimator: Annotated[Any, HasMethods(["fit", "predict_proba"]), None] = None
+    n_groups: Count | Literal["balanced"] = "balanced"
+    _: KW_ONLY
+    n_jobs: int | None = None
+    random_state: Seed = None
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -1,5 +1,6 @@
 """ClustOfVar: clustering of correlated columns."""
 
+from dataclasses import KW_ONLY
 from itertools import combinations
 from typing import Literal, NamedTuple, Self
 
@@ -13,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import AtLeastTwo, Count, Values, constraints_of, fit_context
+from fewlabel.base import AtLeastTwo, Count, Values, fit_context, parametrized
 from fewlabel.columns import as_table
 from fewlabel.multiview import _coding as coding
 from fewlabel.types import MatrixLike, Seed
@@ -23,6 +24,7 @@ _AS_STABLE = 0.02
 _MOST_ROWS = 10_000  # more of them hardly change a correlation
 
 
+@parametrized
 class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Cluster numeric and categorical columns around their first principal components (ClustOfVar, k-means).
 
@@ -110,26 +112,14 @@ class VariableClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     array([0, 1, 0, 1])
     """
 
-    def __init__(
-        self,
-        n_clusters: Count | None = None,
-        *,
-        max_clusters: AtLeastTwo = 10,
-        categorical_features: Values | Literal["auto"] = "auto",
-        n_init: Count = 10,
-        max_iter: Count = 150,
-        n_bootstraps: Count = 50,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_clusters = max_clusters
-        self.categorical_features = categorical_features
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.n_bootstraps = n_bootstraps
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    n_clusters: Count | None = None
+    _: KW_ONLY
+    max_clusters: AtLeastTwo = 10
+    categorical_features: Values | Literal["auto"] = "auto"
+    n_init: Count = 10
+    max_iter: Count = 150
+    n_bootstraps: Count = 50
+    random_state: Seed = None
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:

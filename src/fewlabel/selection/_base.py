@@ -2,6 +2,7 @@
 
 import numbers
 import warnings
+from dataclasses import KW_ONLY
 from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
@@ -12,18 +13,17 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from fewlabel.base import Count, Interval, RealNotInt, Values, fit_context
+from fewlabel.base import Count, Interval, RealNotInt, Values, fit_context, parametrized
 from fewlabel.columns import as_table
 from fewlabel.labels import read_classes, require_y
 from fewlabel.selection._columns import identifiers, read_columns, scale
 from fewlabel.selection._search import ranked
 from fewlabel.text import short
-from fewlabel.types import MatrixLike
+from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
 
 _N_SHUFFLES = 19  # a test at 5%: the labels themselves are the best of 20
 _TEST_ROWS = 300
-CategoricalFeatures = Values | Literal["auto"]
 CountOrPart = Count | Annotated[float, Interval(RealNotInt, 0, 1, closed="right")]
 
 
@@ -65,6 +65,7 @@ def choice_of_scores(scores, n_features_to_select=None):
     return Choice(support, path, scores[path], scores)
 
 
+@parametrized
 class TableSelector(SelectorMixin, BaseEstimator):
     """Base of the selectors: a subclass implements ``_choose(columns, y, n_classes)``, which returns a `Choice`.
 
@@ -74,6 +75,9 @@ class TableSelector(SelectorMixin, BaseEstimator):
     """
 
     _uses_unlabeled = False
+
+    _: KW_ONLY
+    categorical_features: Values | Literal["auto"] = "auto"
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
@@ -162,6 +166,19 @@ class TableSelector(SelectorMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = False
         return tags
+
+
+@parametrized
+class NeighborSelector(TableSelector):
+    """Base of the selectors that compare rows with their nearest ones."""
+
+    n_features_to_select: CountOrPart | None = None
+    _: KW_ONLY
+    guard: bool = True
+    n_neighbors: Count = 10
+    max_samples: CountOrPart | None = 1000
+    n_jobs: int | None = None
+    random_state: Seed = None
 
 
 def _listed(names):

@@ -1,13 +1,14 @@
 """Consistency filter: the fewest columns in which rows with equal values have one class."""
 
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fewlabel.base import Count, UnitInterval, constraints_of
-from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path
+from fewlabel.base import Count, UnitInterval, parametrized
+from fewlabel.selection._base import TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize
 from fewlabel.selection._search import best_first
 from fewlabel.types import Seed
@@ -15,6 +16,7 @@ from fewlabel.types import Seed
 _ROUNDING = 1e-12
 
 
+@parametrized
 class ConsistencySubsetSelector(TableSelector):
     r"""Select columns in which rows with equal values have equal classes (consistency filter, LVF).
 
@@ -73,22 +75,11 @@ class ConsistencySubsetSelector(TableSelector):
     array([ True,  True, False])
     """
 
-    def __init__(
-        self,
-        *,
-        search: Literal["best-first", "las-vegas"] = "best-first",
-        max_tries: Count = 10_000,
-        max_rate: UnitInterval | None = None,
-        categorical_features: CategoricalFeatures = "auto",
-        random_state: Seed = None,
-    ) -> None:
-        self.search = search
-        self.max_tries = max_tries
-        self.max_rate = max_rate
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    _: KW_ONLY
+    search: Literal["best-first", "las-vegas"] = "best-first"
+    max_tries: Count = 10_000
+    max_rate: UnitInterval | None = None
+    random_state: Seed = None
 
     def _choose(self, columns, y, n_classes):
         rates = Inconsistency(discretize(columns, y, n_classes), y, n_classes)

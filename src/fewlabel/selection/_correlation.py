@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from fewlabel.base import constraints_of
-from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path
+from fewlabel.selection._base import TableSelector, choice_of_path
 from fewlabel.selection._discretize import discretize, entropy
 from fewlabel.selection._search import best_first, ranked
 
@@ -65,15 +64,6 @@ class CorrelationSubsetSelector(TableSelector):
     >>> CorrelationSubsetSelector().fit(X, y).get_feature_names_out()
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
-
-    def __init__(
-        self,
-        *,
-        categorical_features: CategoricalFeatures = "auto",
-    ) -> None:
-        self.categorical_features = categorical_features
-
-    _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         codes = discretize(columns, y, n_classes)

@@ -1,18 +1,20 @@
 """Scores of single columns by labels and graphs of the rows: LSDF, Laplacian, constraint and Fisher score."""
 
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Count, constraints_of
+from fewlabel.base import Count, parametrized
 from fewlabel.neighbors import neighbor_graph
-from fewlabel.selection._base import CategoricalFeatures, CountOrPart, TableSelector, choice_of_scores
+from fewlabel.selection._base import CountOrPart, TableSelector, choice_of_scores
 from fewlabel.selection._columns import coordinates
 
 _LABEL_WEIGHT = 100.0  # of labels against neighbors in LSDF, gamma in its paper
 _LEAST = 1e-12  # a denominator below it, of a constant column, counts as none
 
 
+@parametrized
 class GraphScoreSelector(TableSelector):
     r"""Select columns by how they follow the labels and the graph of nearest neighbors of all rows.
 
@@ -93,20 +95,10 @@ class GraphScoreSelector(TableSelector):
 
     _uses_unlabeled = True
 
-    def __init__(
-        self,
-        criterion: Literal["lsdf", "laplacian", "constraint", "fisher"] = "lsdf",
-        *,
-        n_features_to_select: CountOrPart | None = 0.5,
-        n_neighbors: Count = 5,
-        categorical_features: CategoricalFeatures = "auto",
-    ) -> None:
-        self.criterion = criterion
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.categorical_features = categorical_features
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    criterion: Literal["lsdf", "laplacian", "constraint", "fisher"] = "lsdf"
+    _: KW_ONLY
+    n_features_to_select: CountOrPart | None = 0.5
+    n_neighbors: Count = 5
 
     def _choose(self, columns, y, n_classes):
         values, owner = coordinates(columns)

@@ -1,6 +1,7 @@
 """Selectors around another one: labels for the unlabeled rows first, or many draws of the labeled rows."""
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import check_random_state
 
-from fewlabel.base import AtLeastTwo, HasMethods, Share, UnitInterval, constraints_of, set_random_states
+from fewlabel.base import AtLeastTwo, HasMethods, Share, UnitInterval, parametrized, set_random_states
 from fewlabel.metrics.shares import wilson
-from fewlabel.selection._base import CategoricalFeatures, TableSelector, choice_of_path, choice_of_scores
+from fewlabel.selection._base import TableSelector, choice_of_path, choice_of_scores
 from fewlabel.selection._columns import coordinates
 from fewlabel.selection._correlation import CorrelationSubsetSelector
 from fewlabel.types import Seed
@@ -20,14 +21,17 @@ from fewlabel.warning_filters import keep_filters
 
 _N_TREES = 200
 _N_COMPONENTS = 10
-Selector = Annotated[Any, HasMethods(["fit", "get_support"]), None]
 
 
+@parametrized
 class MetaSelector(TableSelector):
     """Base: clones of `selector`, which is `CorrelationSubsetSelector` by default, select columns."""
 
     _uses_unlabeled = True
-    selector: Any
+
+    selector: Annotated[Any, HasMethods(["fit", "get_support"]), None] = None
+    _: KW_ONLY
+    random_state: Seed = None
 
     def _select_by(self, columns, codes, rng):
         """Fit a clone of the selector to the rows, and give the clone."""
@@ -41,6 +45,7 @@ class MetaSelector(TableSelector):
             return selector.fit(pd.DataFrame(columns.values), codes)
 
 
+@parametrized
 class PseudoLabelSelector(MetaSelector):
     r"""Select columns on all rows, the unlabeled ones with the classes that a strong model predicts for them.
 
@@ -94,20 +99,8 @@ class PseudoLabelSelector(MetaSelector):
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
 
-    def __init__(
-        self,
-        selector: Selector = None,
-        teacher: Annotated[Any, HasMethods(["fit", "predict"]), None] = None,
-        *,
-        categorical_features: CategoricalFeatures = "auto",
-        random_state: Seed = None,
-    ) -> None:
-        self.selector = selector
-        self.teacher = teacher
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    teacher: Annotated[Any, HasMethods(["fit", "predict"]), None] = None
+    _: KW_ONLY
 
     def _choose(self, columns, y, n_classes):
         rng = check_random_state(self.random_state)
@@ -136,6 +129,7 @@ class PseudoLabelSelector(MetaSelector):
         return codes
 
 
+@parametrized
 class StabilitySelector(MetaSelector):
     r"""Select the columns that another selector chooses in most draws of half of the labeled rows.
 
@@ -196,24 +190,10 @@ class StabilitySelector(MetaSelector):
     (4, 2)
     """
 
-    def __init__(
-        self,
-        selector: Selector = None,
-        *,
-        n_draws: AtLeastTwo = 50,
-        threshold: UnitInterval = 0.5,
-        confidence: Share = 0.95,
-        categorical_features: CategoricalFeatures = "auto",
-        random_state: Seed = None,
-    ) -> None:
-        self.selector = selector
-        self.n_draws = n_draws
-        self.threshold = threshold
-        self.confidence = confidence
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    _: KW_ONLY
+    n_draws: AtLeastTwo = 50
+    threshold: UnitInterval = 0.5
+    confidence: Share = 0.95
 
     def _choose(self, columns, y, n_classes):
         rng = check_random_state(self.random_state)

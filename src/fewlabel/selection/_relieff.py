@@ -2,22 +2,18 @@
 
 import numpy as np
 
-from fewlabel.base import Count, constraints_of
 from fewlabel.kernels.subsets import relief_weights
 from fewlabel.selection._base import (
-    CategoricalFeatures,
-    CountOrPart,
-    TableSelector,
+    NeighborSelector,
     choice_of_scores,
     draw_sample,
 )
 from fewlabel.threads import map_in_threads
-from fewlabel.types import Seed
 
 _BLOCK = 64
 
 
-class ReliefFSelector(TableSelector):
+class ReliefFSelector(NeighborSelector):
     r"""Select columns by the weights of ReliefF.
 
     The weight of a column is the difference between its mean distance from a row to the nearest rows of other classes
@@ -93,27 +89,6 @@ class ReliefFSelector(TableSelector):
     >>> ReliefFSelector(2).fit(X, y).get_feature_names_out()
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
-
-    def __init__(
-        self,
-        n_features_to_select: CountOrPart | None = None,
-        *,
-        guard: bool = True,
-        n_neighbors: Count = 10,
-        max_samples: CountOrPart | None = 1000,
-        categorical_features: CategoricalFeatures = "auto",
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.guard = guard
-        self.n_neighbors = n_neighbors
-        self.max_samples = max_samples
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
 
     def _choose(self, columns, y, n_classes):
         sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)

@@ -1,27 +1,27 @@
 """FSCRF: subsets of columns by how well they separate each row from its neighbors of other classes."""
 
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import Count, constraints_of
+from fewlabel.base import parametrized
 from fewlabel.kernels.subsets import add_column, subset_scores
 from fewlabel.selection._base import (
-    CategoricalFeatures,
     CountOrPart,
-    TableSelector,
+    NeighborSelector,
     choice_of_path,
     count,
     draw_sample,
 )
 from fewlabel.selection._search import TIE, best_first
 from fewlabel.threads import map_in_threads
-from fewlabel.types import Seed
 
 _BLOCK = 16  # query rows per task
 
 
-class SubsetReliefSelector(TableSelector):
+@parametrized
+class SubsetReliefSelector(NeighborSelector):
     r"""Feature subset selection by the classes of neighbors inside the subset (FSCRF).
 
     A subset :math:`S` of the columns is scored as a whole, by the neighbors of rows in the space of its columns:
@@ -123,30 +123,10 @@ class SubsetReliefSelector(TableSelector):
     array([1, 3])
     """
 
-    def __init__(
-        self,
-        n_features_to_select: CountOrPart | None = None,
-        *,
-        n_neighbors: Count = 10,
-        max_samples: CountOrPart | None = 300,
-        distance_norm: Literal["sum", "rms"] = "sum",
-        stop: Literal["no-gain", "best-first"] | None = "no-gain",
-        guard: bool = True,
-        categorical_features: CategoricalFeatures = "auto",
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.max_samples = max_samples
-        self.distance_norm = distance_norm
-        self.stop = stop
-        self.guard = guard
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    _: KW_ONLY
+    max_samples: CountOrPart | None = 300
+    distance_norm: Literal["sum", "rms"] = "sum"
+    stop: Literal["no-gain", "best-first"] | None = "no-gain"
 
     def _choose(self, columns, y, n_classes):
         sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)

@@ -1,14 +1,15 @@
 """Co-training: classifiers on different columns label rows for each other."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy.special import softmax
 
-from fewlabel.base import Count, Values, constraints_of
+from fewlabel.base import Count, Values, parametrized
 from fewlabel.columns import choose_views
-from fewlabel.types import Seed
 from fewlabel.wrappers._learner import posteriors, take
 from fewlabel.wrappers._loop import Run, most_confident
-from fewlabel.wrappers._self_labeling import Base, SelfLabelingClassifier, Stop
+from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
 _LEAST = np.exp(-700.0)  # probability
 
@@ -82,6 +83,7 @@ def product(models, views, X, classes):
     return softmax(total, axis=1)
 
 
+@parametrized
 class CoTrainingClassifier(SelfLabelingClassifier):
     r"""Co-training: classifiers on different columns label rows for each other.
 
@@ -152,28 +154,10 @@ class CoTrainingClassifier(SelfLabelingClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Base = None,
-        views: Values | None = None,
-        *,
-        k_best: Count = 4,
-        pool_size: Count = 75,
-        stop: Stop = "out-of-fold",
-        max_iter: Count | None = 30,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.estimator = estimator
-        self.views = views
-        self.k_best = k_best
-        self.pool_size = pool_size
-        self.stop = stop
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    views: Values | None = None
+    _: KW_ONLY
+    k_best: Count = 4
+    pool_size: Count = 75
 
     def _self_label(self, X, codes):
         # Drawn by the first run, and reused by those of the guard.

@@ -2,16 +2,16 @@
 
 import math
 import warnings
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 
-from fewlabel.base import AtLeastTwo, Count, constraints_of
-from fewlabel.types import Seed
+from fewlabel.base import AtLeastTwo, Count, parametrized
 from fewlabel.warning_filters import caller_level
 from fewlabel.wrappers._learner import posteriors, take, votes
 from fewlabel.wrappers._loop import Run, deal, most_confident
-from fewlabel.wrappers._self_labeling import Base, SelfLabelingClassifier, Stop
+from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
 
 class CrossTrainingRun(Run):
@@ -57,6 +57,7 @@ class CrossTrainingRun(Run):
         return codes
 
 
+@parametrized
 class CrossTrainingClassifier(SelfLabelingClassifier):
     r"""Cross-training: classifiers on all other parts label rows of the part left out (NC-T; ICT with two parts).
 
@@ -163,30 +164,12 @@ class CrossTrainingClassifier(SelfLabelingClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Base = None,
-        n_parts: AtLeastTwo = 3,
-        k_best: Count = 10,
-        *,
-        learn_from: Literal["others", "own"] = "others",
-        stop: Stop = "out-of-fold",
-        max_iter: Count | None = 10,
-        balance: bool = False,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_parts = n_parts
-        self.k_best = k_best
-        self.learn_from = learn_from
-        self.stop = stop
-        self.max_iter = max_iter
-        self.balance = balance
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
+    n_parts: AtLeastTwo = 3
+    k_best: Count = 10
+    _: KW_ONLY
+    learn_from: Literal["others", "own"] = "others"
+    max_iter: Count | None = 10
+    balance: bool = False
 
     def _self_label(self, X, codes):
         counts = np.bincount(codes[codes >= 0])

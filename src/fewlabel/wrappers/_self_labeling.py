@@ -1,5 +1,6 @@
 """Base of the self-labeling classifiers: validate -> read labels -> loop -> final classifiers."""
 
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -12,18 +13,16 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import HasMethods, LabeledClassifier, ScoresClasses, TakesWhatItsBaseTakes
+from fewlabel.base import Count, HasMethods, LabeledClassifier, ScoresClasses, TakesWhatItsBaseTakes, parametrized
 from fewlabel.columns import as_table, is_table
 from fewlabel.random_streams import draw_seed
 from fewlabel.row_order import value_order
-from fewlabel.types import MatrixLike
+from fewlabel.types import MatrixLike, Seed
 from fewlabel.wrappers._learner import Learner, take
 from fewlabel.wrappers._loop import deal, self_label
 
-Stop = Literal["out-of-fold", "exhausted"]
 _WITH_POSTERIORS = HasMethods(["fit", "predict", "predict_proba"])
 _WITH_DECISIONS = HasMethods(["fit", "predict", "decision_function"])
-Base = Annotated[Any, _WITH_POSTERIORS, _WITH_DECISIONS, None]
 _N_TREES = 50  # of the default base classifier
 
 
@@ -32,6 +31,7 @@ def _has_posteriors(self):
     return hasattr(self._base(), "predict_proba")
 
 
+@parametrized
 class SelfLabelingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimatorMixin, LabeledClassifier):
     """Base of the wrappers: a subclass defines a run, this class adds the guard and the final model.
 
@@ -43,6 +43,13 @@ class SelfLabelingClassifier(ScoresClasses, TakesWhatItsBaseTakes, MetaEstimator
 
     # Folds of the labeled rows, for the guard.
     _n_folds = 3
+
+    estimator: Annotated[Any, _WITH_POSTERIORS, _WITH_DECISIONS, None] = None
+    _: KW_ONLY
+    stop: Literal["out-of-fold", "exhausted"] = "out-of-fold"
+    max_iter: Count | None = 30
+    n_jobs: int | None = None
+    random_state: Seed = None
 
     def _fit(self, X, codes, weight):
         order = _order_of_rows(X, codes)

@@ -4,11 +4,9 @@ import math
 
 import numpy as np
 
-from fewlabel.base import Count, constraints_of
-from fewlabel.types import Seed
 from fewlabel.wrappers._learner import take, votes
 from fewlabel.wrappers._loop import Run
-from fewlabel.wrappers._self_labeling import Base, SelfLabelingClassifier, Stop
+from fewlabel.wrappers._self_labeling import SelfLabelingClassifier
 
 
 class TriTrainingRun(Run):
@@ -163,23 +161,6 @@ class TriTrainingClassifier(SelfLabelingClassifier):
     >>> bool((model.predict(X) == y).mean() > 0.9)
     True
     """
-
-    def __init__(
-        self,
-        estimator: Base = None,
-        *,
-        stop: Stop = "out-of-fold",
-        max_iter: Count | None = 30,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.estimator = estimator
-        self.stop = stop
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    _parameter_constraints: dict = constraints_of(__init__)
 
     def _start(self, learner, codes, free, rng):
         return TriTrainingRun(learner, codes, free, rng)
