@@ -55,14 +55,14 @@ class TableBelief(NamedTuple):
         :math:`c`.
     """
 
-    middle: float = 2.5407
-    growth: float = 0.1553
-    spread: float = 0.5878
-    noise: float = 0.4512
+    middle: float = 2.525
+    growth: float = 0.1478
+    spread: float = 0.5968
+    noise: float = 0.4397
 
 
 _BELIEF = TableBelief()
-BELIEFS = {auc: _BELIEF, average_precision: TableBelief(2.0281, 0.2161, 1.1968, 1.085)}
+BELIEFS = {auc: _BELIEF, average_precision: TableBelief(1.9413, 0.2037, 1.2495, 1.0518)}
 
 
 def interval(rows, ranks, scorer, prior, seed, share=1.0, *, kind=EXPERIENCE, unlabeled=None, by_design=False):
