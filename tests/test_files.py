@@ -1,8 +1,9 @@
 """Tables read in chunks, files written together, and names of columns and messages."""
 
 import csv
-import io
 import os
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,18 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fewlabel import file_sets
-from fewlabel.files import arrow_batches, has_open_quote, split_fields
+from fewlabel.files import arrow_batches, column_names, read_file
 from fewlabel.text import did_you_mean, distinct
 
-fields = st.lists(st.text(alphabet='ab,"\n;', max_size=6), min_size=2, max_size=4)
+fields = st.lists(st.text(alphabet='ab,"\n;ü', min_size=1, max_size=6), min_size=2, max_size=4)
 
 
-@given(fields)
-def test_fields_are_those_of_pythons_reader(row):
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerow(row)
-    assert split_fields(file.getvalue(), ",") == row
-    assert not has_open_quote(file.getvalue(), ",")
+@given(fields, st.sampled_from(["utf-8", "utf-16", "latin-1"]))
+def test_names_and_rows_with_separators_and_line_breaks(row, encoding):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.tsv")
+        with open(path, "w", newline="", encoding=encoding) as file:
+            csv.writer(file, delimiter="\t", lineterminator="\n").writerows([row, row])
+        assert column_names(path, encoding=encoding) == row
+        assert len(read_file(path, encoding=encoding)) == 1
 
 
 def test_nearest_names():

@@ -2,13 +2,13 @@
 
 import codecs
 import contextlib
+import csv
 import datetime
-import functools
 import gzip
 import hashlib
 import io
+import itertools
 import os
-import re
 import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,15 +24,15 @@ _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET, _ARROW = (".parquet", ".pq"), (".feather", ".arrow", ".ipc")
 _SEPARATORS = ",;\t|"
 _UTF8 = "utf-8-sig"  # with or without the byte order mark that spreadsheets write
-_QUOTE = re.compile(b'"')
-_QUOTED = re.compile('"[^"]*"')
-_LONGEST_HEADER = 50_000_000
+_END = "\0fewlabel\0"  # follows the last line of a text file: inside of a row, a quote is open
 _DAYS = (datetime.datetime(1, 1, 2), datetime.datetime(9999, 12, 31))
 # What pandas reads as a missing value in a text file.
 MISSING = frozenset(
     "#N/A,#N/A N/A,#NA,-1.#IND,-1.#QNAN,-NaN,-nan,1.#IND,1.#QNAN,<NA>,N/A,NA,NULL,NaN,None,n/a,nan,null".split(",")  # noqa: SIM905
 ) | {""}
 AnyPath = str | os.PathLike[str]
+# By default Python refuses a text of more than 128 KiB, for the whole process.
+csv.field_size_limit(2**30)
 
 
 def read_file(
@@ -48,7 +48,7 @@ def read_file(
     kind = _kind(path)
     if kind in _TEXT:
         with readable_errors(path):
-            separator = _separator(_header(path, encoding), kind)
+            separator = separator_of(path, encoding=encoding)
             check_lengths(path, separator, encoding)
             options: dict[str, Any] = {"sep": separator, "decimal": decimal, "encoding": encoding or _UTF8}
             # A column is of one type in all its rows, and the first one is never an index.
@@ -71,20 +71,17 @@ def read_file(
 def column_names(path: AnyPath, *, encoding: str | None = None) -> list[str]:
     """Return the column names as they stand in the file, duplicates included; `encoding` as in :func:`read_file`."""
     path = Path(path)
-    kind = _kind(path)
     with readable_errors(path):
-        if kind in _TEXT:
-            header = _header(path, encoding)
-            return split_fields(header, _separator(header, kind))
+        if is_text_file(path):
+            return _written_names(path, separator_of(path, encoding=encoding), encoding)
         return list(arrow_schema(path).names)
 
 
 def has_rows(path: AnyPath) -> bool:
     """Whether a text file has a row below its column names."""
     path = Path(path)
-    with readable_errors(path), open_utf8(path, None) as file:
-        read_header(file)
-        return any(line.strip() for line in file)
+    with readable_errors(path):
+        return sum(1 for _ in _text_rows(path, separator_of(path))) > 1
 
 
 def files_of(path: AnyPath) -> list[Path]:
@@ -107,8 +104,12 @@ def files_of(path: AnyPath) -> list[Path]:
 def separator_of(path: AnyPath, *, encoding: str | None = None) -> str:
     """Return the separator of a text file; `encoding` as in :func:`read_file`."""
     path = Path(path)
+    kind = _kind(path)
+    if kind != ".csv":
+        return _TEXT[kind]
+    # Spreadsheets of many countries write .csv files with semicolons.
     with readable_errors(path):
-        return _separator(_header(path, encoding), _kind(path))
+        return max(_SEPARATORS, key=lambda one: (len(_written_names(path, one, encoding)), one == ","))
 
 
 def is_text_file(path: AnyPath) -> bool:
@@ -167,154 +168,77 @@ def open_utf8(path: Path, encoding: str | None) -> Iterator[Any]:
     """Open a text file for reading its lines as UTF-8, without a byte order mark, whatever its encoding."""
     with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb") as file:
         if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
-            yield _Recoded(file, encoding)
+            yield io.BufferedReader(_Recoded(file, encoding))
             return
         if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
             file.seek(0)
         yield file
 
 
-class _Recoded:
+class _Recoded(io.RawIOBase):
     """A text file of another encoding, read as UTF-8."""
 
     def __init__(self, file, encoding):
         self._text = io.TextIOWrapper(file, encoding=encoding, newline="\n")  # of \r\n both are kept
 
-    def read(self, n):
-        return self._text.read(n).encode()
+    def readable(self):
+        return True
 
-    def readline(self, n):
-        return self._text.readline(n).encode()
-
-    def __iter__(self):
-        return (line.encode() for line in self._text)
-
-
-def read_header(file: IO[bytes]) -> bytes:
-    """The first row of a text file, with the line breaks in quoted names."""
-    header = file.readline(_LONGEST_HEADER)
-    first_line = header
-    is_open = has_open_quote(header.decode())
-    while is_open and len(header) < _LONGEST_HEADER:
-        line = file.readline(_LONGEST_HEADER)
-        if not line:
-            return first_line  # the quote is part of a name
-        header += line
-        is_open = has_open_quote(line.decode(), is_open=True)
-    return header
+    def readinto(self, buffer):
+        # A character has up to four bytes.
+        content = self._text.read(len(buffer) // 4).encode()
+        buffer[: len(content)] = content
+        return len(content)
 
 
-def _header(path: Path, encoding: str | None) -> str:
+def skip_header(file: IO[bytes], separator: str) -> None:
+    """Read the first row of a text file, with the line breaks in quoted names."""
+    next(csv.reader(map(bytes.decode, file), delimiter=separator))
+
+
+def _written_names(path: Path, separator: str, encoding: str | None) -> list[str]:
+    for line, names in _text_rows(path, separator, encoding):
+        if line == 1:
+            return names
+        break
+    raise TableError(f"{path} is empty: expected a line of column names and rows below it")
+
+
+def _text_rows(path: Path, separator: str, encoding: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """Rows of a text file, without blank lines, and the line in which each of them starts."""
+    line = 1
     with open_utf8(path, encoding) as file:
-        header = read_header(file).decode()
-    if not header.strip():
-        raise TableError(f"{path} is empty: expected a line of column names and rows below it")
-    return header
-
-
-def has_open_quote(text: str, separators: str = _SEPARATORS, is_open: bool = False) -> bool:
-    """Whether a text ends inside of a quoted field: one that starts with a quote, in which two stand for one.
-
-    Parameters
-    ----------
-    text : str
-    separators : str
-    is_open : bool, default=False
-        Whether it starts inside of one.
-
-    Examples
-    --------
-    >>> from fewlabel.files import has_open_quote
-    >>> [has_open_quote(text) for text in ('a,"b', 'a,"b"', 'a,5" b', 'a,"b""')]
-    [True, False, False, True]
-    """
-    n_quotes = len(field_quotes(text.encode(), separators.encode(), is_open))
-    return (n_quotes % 2 == 1) != is_open
-
-
-def field_quotes(text: bytes, separators: bytes, is_open: bool = False) -> list[int]:
-    """Positions of the quotes that open and close fields, in turn: not those inside of a field, such as in 5" pipe."""
-    starts = separators + b"\r\n"
-    found: list[int] = []
-    for match in _QUOTE.finditer(text):
-        at = match.start()
-        is_inside = (len(found) % 2 == 1) != is_open
-        again = bool(found) and found[-1] == at - 1  # the second of two quotes opens the field again
-        if is_inside or again or at == 0 or text[at - 1] in starts:
-            found.append(at)
-    return found
-
-
-def split_fields(row: str, separator: str) -> list[str]:
-    """The fields of a row; Python's reader refuses those over 128 KiB.
-
-    Examples
-    --------
-    >>> from fewlabel.files import split_fields
-    >>> split_fields('a,"b, c",d', ",")
-    ['a', 'b, c', 'd']
-    """
-    row = row.removesuffix("\n").removesuffix("\r")
-    if '"' not in row:
-        return row.split(separator)
-    fields = []
-    for match in _field_pattern(separator).finditer(row):
-        quoted, rest, plain = match.groups()
-        fields.append(plain if quoted is None else quoted.replace('""', '"') + rest)
-    return fields
-
-
-@functools.cache
-def _field_pattern(separator):
-    """A field and what precedes it: a quoted text and characters behind it, or a plain text."""
-    other = f"[^{re.escape(separator)}]*"
-    return re.compile(rf'(?:^|{re.escape(separator)})(?:"((?:[^"]|"")*)"({other})|({other}))', re.DOTALL)
-
-
-def _separator(header: str, kind: str) -> str:
-    """Find the separator: spreadsheets of many countries write .csv files with semicolons."""
-    if kind != ".csv":
-        return _TEXT[kind]
-    return max(_SEPARATORS, key=lambda separator: (len(split_fields(header, separator)), separator == ","))
+        lines = itertools.chain(map(bytes.decode, file), [_END])
+        rows = csv.reader(lines, delimiter=separator)
+        try:
+            for row in rows:
+                is_blank = len(row) < 2 and not "".join(row).strip()
+                if row == [_END]:
+                    return
+                if row and row[-1].endswith(_END):
+                    raise TableError(f"{path}, line {line}: a double quote that opens a field is not closed")
+                if not is_blank:
+                    yield line, row
+                line = rows.line_num + 1
+        except csv.Error as error:
+            raise TableError(
+                f"{path}, line {line}: a carriage return inside of the row, which some programs take for its end: put "
+                "the field in double quotes, or save the file with line feeds"
+            ) from error
 
 
 def check_lengths(path: Path, separator: str, encoding: str | None = None) -> None:
     """Refuse a row with more or fewer fields than the header: pandas would shift or fill it without a word."""
-    blank = " \r\n" if separator == "\t" else None  # pandas skips lines of nothing but spaces
-    n_columns = None
-    with open_utf8(path, encoding) as file:
-        lines = enumerate(map(bytes.decode, file), start=1)
-        for number, line in lines:
-            if not line.strip(blank):
-                continue
-            unquoted = line
-            if '"' in line:  # a quoted field may hold separators and line breaks
-                row = [line]
-                is_open = has_open_quote(line, separator)
-                while is_open:
-                    _, line = next(lines, (number, ""))
-                    if not line:
-                        raise TableError(f"{path}, line {number}: a double quote that opens a field is not closed")
-                    row.append(line)
-                    is_open = has_open_quote(line, separator, is_open=True)
-                n_fields = len(split_fields("".join(row), separator))
-                unquoted = _QUOTED.sub("", "".join(row))
-            else:
-                n_fields = line.count(separator) + 1
-            if "\r" in unquoted.rstrip("\r\n"):
-                raise TableError(
-                    f"{path}, line {number}: a carriage return inside of the row, which some programs take for its "
-                    "end: put the field in double quotes, or save the file with line feeds"
-                )
-            if n_columns is None:
-                n_columns = n_fields
-            elif n_fields != n_columns:
-                extra = n_fields == n_columns + 1
-                hint = "a separator at the end of each row?" if extra else "a damaged or unquoted row?"
-                raise TableError(
-                    f"{path}, line {number}: {n_fields} fields, but the header has {n_columns} ({hint}): give each row "
-                    "one field per column, and put fields that hold a separator in double quotes"
-                )
+    rows = _text_rows(path, separator, encoding)
+    _, names = next(rows, (1, []))
+    for line, row in rows:
+        extra = len(row) - len(names)
+        if extra:
+            hint = "a separator at the end of each row?" if extra == 1 else "a damaged or unquoted row?"
+            raise TableError(
+                f"{path}, line {line}: {len(row)} fields, but the header has {len(names)} ({hint}): give each row one "
+                "field per column, and put fields that hold a separator in double quotes"
+            )
 
 
 def arrow_schema(path: Path) -> Any:

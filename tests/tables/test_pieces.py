@@ -2,7 +2,8 @@
 
 import csv
 import gzip
-import io
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from fewlabel.exceptions import TableError
 from fewlabel.files import read_file
 from fewlabel.tables import pieces
-from fewlabel.tables.pieces import end_of_rows, read_pieces, table_columns
+from fewlabel.tables.pieces import read_pieces, table_columns
 
 TEXTS, NUMBERS = ["name", "when"], ["a", "b", "not there"]
 
@@ -97,14 +98,15 @@ def joined_numbers(path):
     return pd.concat([read().to_pandas() for read in read_pieces(path, ["a", "b"], [])], ignore_index=True)
 
 
-def test_blank_lines_and_quotes_that_are_not_closed(tmp_path, monkeypatch):
+def test_blank_lines_and_quotes_that_are_not_closed(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n" + "1,2\n\n   \n" * 200)
     assert len(joined_numbers(path)) == 200
-    monkeypatch.setattr(pieces, "_MOST_BYTES", 1000)
     path.write_text('a,b\n1,"2\n' + "1,2\n" * 800)
-    with pytest.raises(TableError, match="a quote not closed"):
+    with pytest.raises(TableError, match="line 2: a double quote that opens a field is not closed"):
         joined_numbers(path)
+    path.write_text("a,b\n\n")
+    assert list(read_pieces(path, ["a", "b"], [])) == []
 
 
 def test_names_are_those_of_the_table(tmp_path):
@@ -138,33 +140,16 @@ def test_a_header_and_texts_longer_than_python_reads(tmp_path, monkeypatch):
     assert piece[names[-1]].to_pylist() == [11_999, 11_999]
 
 
-# Where rows end ---------------------------------------------------------------------------------------------
+cells = st.text(alphabet='ab,"\n;', min_size=1, max_size=6)
 
 
-def end(text):
-    return end_of_rows(text.encode(), ",")
-
-
-def test_ends_by_hand():
-    assert end("a,b\n1,2") == 4
-    assert end('a,b\n1,"x\ny') == 4  # the field goes on
-    assert end('a,b\n1,"x\ny"\n2') == 12
-    assert end('1,"x""\n""y"\n') == 12
-    assert end('1,5" pipe\n2,x\n') == 14  # a quote within a field is a character like any other
-    assert end("no row ends") == 0
-
-
-cells = st.text(alphabet='ab,"\n;', max_size=6)
-
-
-@given(st.lists(st.lists(cells, min_size=2, max_size=3), min_size=1, max_size=5), st.data())
-def test_what_is_cut_off_is_whole_rows(rows, data):
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(rows)
-    text = file.getvalue()
-    start = text[: data.draw(st.integers(0, len(text)))]
-    whole = list(csv.reader(io.StringIO(start[: end(start)])))
-    assert whole == rows[: len(whole)]
-    assert end(text) == len(text)
-    rest = list(csv.reader(io.StringIO(text[end(start) :])))
-    assert whole + rest == rows
+@given(st.lists(st.tuples(cells, cells), min_size=1, max_size=40), st.sampled_from(["\n", "\r\n"]))
+def test_quoted_separators_and_line_breaks(rows, end):
+    """Pieces begin and end with whole rows, and a quote within a field is a character like any other."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.csv")
+        with open(path, "w", newline="") as file:
+            csv.writer(file, lineterminator=end).writerows([("a", "b"), *rows, ('5" pipe', "x")])
+        path.write_bytes(path.read_bytes().replace(b'"5"" pipe"', b'5" pipe'))
+        found = [row for read in read_pieces(path, [], ["a", "b"]) for row in read().to_pylist()]
+    assert [(row["a"], row["b"]) for row in found] == [*rows, ('5" pipe', "x")]

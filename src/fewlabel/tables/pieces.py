@@ -1,12 +1,10 @@
 """A table read piece by piece, each of them in any thread, as fast as Arrow parses it."""
 
+import contextlib
 import functools
-import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from fewlabel import files
 from fewlabel.files import MISSING
@@ -15,12 +13,8 @@ from fewlabel.text import distinct
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BYTES = 2**24  # of a piece of a text file
-_MOST_BYTES = 2**28  # of one row
+_BYTES = 2**24  # of a piece of a text file; no row is longer
 _BATCH_ROWS = 2**16  # of a piece of a Parquet file
-_ARROW_BYTES = 2**22  # of a block, that Arrow parses at once
-_BLANK_LINE = re.compile(rb"(?m)^[ \t]*\r?\n")
-_QUOTE = ord('"')
 
 Reader = Callable[[], "pa.Table"]
 
@@ -69,13 +63,11 @@ def read_pieces(
     """
     names = table_columns(path, encoding=encoding)
     wanted = [name for name in names if name in numbers or name in texts]
-    if not files.is_text_file(path):
+    if files.is_text_file(path):
+        for batch in _text_batches(path, names, wanted, texts, encoding):
+            yield functools.partial(_with_numbers, batch, texts, decimal, len(names))
+    else:
         yield from _arrow_pieces(path, names, wanted, texts)
-        return
-    separator = files.separator_of(path, encoding=encoding)
-    parser = _Parser(path, names, wanted, frozenset(texts), encoding, decimal, separator)
-    for block in _blocks(path, encoding, parser.separator):
-        yield functools.partial(parser.parse, block)
 
 
 def table_columns(path: Path, *, encoding: str | None = None) -> list[str]:
@@ -101,126 +93,53 @@ def _as_table(batch: "pa.RecordBatch", names: list[str]) -> "pa.Table":
     return pa.Table.from_batches([batch]).rename_columns(names)
 
 
-def _blocks(path: Path, encoding: str | None, separator: str) -> Iterator[bytes]:
-    """Blocks of whole rows of a text file, without the header."""
+def _text_batches(
+    path: Path, names: list[str], wanted: list[str], texts: Collection[str], encoding: str | None
+) -> Iterator["pa.RecordBatch"]:
+    """The wanted columns of a text file as texts."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    separator = files.separator_of(path, encoding=encoding)
+    category = pa.dictionary(pa.int32(), pa.string())
+    blocks = csv.ReadOptions(column_names=names, use_threads=False, block_size=_BYTES)
+    fields = csv.ParseOptions(delimiter=separator, newlines_in_values=True, invalid_row_handler=_skip_if_blank)
+    # A number that does not parse would end the file: `_with_numbers` reads them.
+    convert = csv.ConvertOptions(
+        column_types={name: category if name in texts else pa.string() for name in wanted},
+        include_columns=wanted,
+        null_values=sorted(MISSING),
+        strings_can_be_null=True,
+    )
     with files.readable_errors(path), files.open_utf8(path, encoding) as file:
-        files.read_header(file)
-        rest = b""
-        # A row that goes on in the next block waits for it.
-        while read := file.read(_BYTES):
-            block = rest + read
-            end = end_of_rows(block, separator) if b'"' in block else block.rfind(b"\n") + 1
-            if not end and len(block) > _MOST_BYTES:
-                raise files.TableError(f"{path}: a row is longer than {_MOST_BYTES >> 20} MiB: is a quote not closed?")
-            rest = block[end:]
-            if end:
-                yield block[:end]
-        if rest:
-            yield rest
-
-
-def end_of_rows(text: bytes, separator: str) -> int:
-    """Position after the last line break that ends a row; 0 if no row ends.
-
-    A field is quoted if it starts with a double quote, and a doubled quote in it stands for one.
-
-    Parameters
-    ----------
-    text : bytes
-        Starts with a row.
-    separator : str
-
-    Returns
-    -------
-    int
-    """
-    characters = np.frombuffer(text, dtype=np.uint8)
-    quotes = np.flatnonzero(characters == _QUOTE)
-    before = characters[quotes[::2] - 1]
-    is_first = quotes[::2] == 0
-    may_open = is_first | np.isin(before, [ord(separator), ord("\n"), ord("\r"), _QUOTE])
-    if not may_open.all():
-        quotes = np.array(files.field_quotes(text, separator.encode()), dtype=np.int64)
-    ends = np.flatnonzero(characters == ord("\n"))
-    outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
-    return int(outside[-1]) + 1 if len(outside) else 0
-
-
-class _Parser(NamedTuple):
-    """Parses blocks of rows of a text file."""
-
-    path: Path
-    names: list[str]
-    wanted: list[str]
-    texts: Collection[str]
-    encoding: str | None
-    decimal: str
-    separator: str
-
-    def parse(self, rows: bytes) -> "pa.Table":
-        """The wanted columns of a block."""
-        import pyarrow as pa
-
-        with files.readable_errors(self.path):
-            if len(self.names) == 1 and b'"' not in rows:
-                rows = _BLANK_LINE.sub(b"", rows)  # to Arrow, spaces are a row of one column
-            try:
-                return self._read(rows, self.texts)
-            except pa.ArrowInvalid:
-                # Arrow does not say which column failed, so that all are read as texts first.
-                return self._read_texts(rows)
-
-    def _read(self, rows: bytes, texts: Collection[str]) -> "pa.Table":
-        import pyarrow as pa
-        from pyarrow import csv
-
-        if not rows:
-            return pa.table({name: pa.nulls(0, pa.string()) for name in self.wanted})
-        is_quoted = b'"' in rows
-        category = pa.dictionary(pa.int32(), pa.string())
-        form = csv.ReadOptions(
-            column_names=self.names,
-            use_threads=False,
-            # Parts that fit into a cache; but with line breaks in values it takes long to find where a part ends.
-            block_size=len(rows) + 1 if is_quoted else _ARROW_BYTES,
-        )
-        convert = csv.ConvertOptions(
-            column_types={name: category if name in texts else pa.float64() for name in self.wanted},
-            include_columns=self.wanted,
-            null_values=sorted(MISSING),
-            strings_can_be_null=True,
-            decimal_point=self.decimal,
-        )
-        fields = csv.ParseOptions(
-            delimiter=self.separator, newlines_in_values=is_quoted, invalid_row_handler=_skip_if_blank
-        )
-        return csv.read_csv(pa.BufferReader(rows), form, fields, convert)
-
-    def _read_texts(self, rows: bytes) -> "pa.Table":
-        """The same, if a number does not parse."""
-        import pyarrow as pa
-
+        files.skip_header(file, separator)
         try:
-            table = self._read(rows, self.wanted)
-        except pa.ArrowInvalid:
+            yield from csv.open_csv(file, blocks, fields, convert)
+        except pa.ArrowInvalid as error:
+            if "Empty CSV file" in str(error):
+                return
             # Texts always parse: a row has another length, and this names its line.
-            files.check_lengths(self.path, self.separator, self.encoding)
+            files.check_lengths(path, separator, encoding)
             raise
-        for place, name in enumerate(table.column_names):
-            if name not in self.texts:
-                table = table.set_column(place, name, self._as_numbers(table[name]))
-        return table
 
-    def _as_numbers(self, column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-        """Floats if all texts are numbers; otherwise the texts, with a decimal point."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
-        texts = pc.replace_substring(column.cast(pa.string()), self.decimal, ".")
-        try:
-            return texts.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return texts
+def _with_numbers(batch: "pa.RecordBatch", texts: Collection[str], decimal: str, n_columns: int) -> "pa.Table":
+    """The columns that are no texts as floats if all of their cells are numbers; otherwise with a decimal point."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if n_columns == 1:
+        # To Arrow, spaces are a row of one column.
+        trimmed = pc.utf8_trim_whitespace(batch.column(0).cast(pa.string()))
+        batch = batch.filter(pc.not_equal(trimmed, "").fill_null(True))
+    columns = {}
+    for name, column in zip(batch.schema.names, batch.columns):
+        if name not in texts:
+            column = column if decimal == "." else pc.replace_substring(column, decimal, ".")
+            with contextlib.suppress(pa.ArrowInvalid):
+                column = column.cast(pa.float64())
+        columns[name] = column
+    return pa.table(columns)
 
 
 def _skip_if_blank(row) -> str:

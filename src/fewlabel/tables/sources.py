@@ -335,14 +335,11 @@ def _join_texts(paths: list[Path], folder: Path, encoding: str | None) -> Path:
             if files.separator_of(path, encoding=encoding) != separator:
                 raise TableError(f"{path} has another separator than {paths[0]}: write both alike")
             with files.readable_errors(path), files.open_utf8(path, encoding) as file:
-                header = files.read_header(file)
-                last = header
-                if path is paths[0]:
-                    target.write(header)
-                for last in file:
-                    target.write(last)
-                if not last.endswith(b"\n"):
-                    target.write(b"\n")
+                if path is not paths[0]:
+                    files.skip_header(file, separator)
+                shutil.copyfileobj(file, target)
+                # The last row may not end; a blank line is none.
+                target.write(b"\n")
     return joined
 
 
