@@ -15,7 +15,6 @@ from fewlabel.parts import FittedModel
 from fewlabel.parts.cells import LARGEST_NUMBER
 from fewlabel.parts.notations import NULL_TEXTS
 from fewlabel.parts.trees import NO_CHILD
-from fewlabel.parts.views import LEAST_WEIGHT
 
 _ML = "ai.onnx.ml"
 _OPSETS = {"": 20, _ML: 5}
@@ -89,10 +88,8 @@ class _Value(NDArrayOperatorsMixin):
         return _FUNCTIONS[function](self.graph, *inputs, **options)
 
     def __getitem__(self, places):
-        """Columns; or, at None, a new axis before them."""
+        """Columns."""
         _, columns = places
-        if columns is None:
-            return self.then("Unsqueeze", np.array([1]))
         return self.then("Gather", np.asarray(columns, dtype=np.int64), axis=1)
 
     def astype(self, dtype):
@@ -102,6 +99,22 @@ class _Value(NDArrayOperatorsMixin):
         """The k smallest values of each row and their positions, the smallest first."""
         values = self.then("TopK", np.array([k]), axis=1, largest=0, sorted=1, n_outputs=2)
         return values, _Value(self.graph, f"{values.name}_1")
+
+    def rows_of(self, table):
+        """The rows of a table at these places."""
+        return self.graph.add("Gather", table, self)
+
+    def nearest(self, rows, k):
+        """As `fewlabel.parts.nearest.nearest_rows`."""
+        n_candidates = min(2 * k, len(rows))
+        rough = self @ (-2.0 * rows.T) + (rows**2).sum(axis=1)
+        _, candidates = rough.smallest(n_candidates)
+        # In the order of the rows: among equal distances the first row is kept.
+        candidates, _ = candidates.smallest(n_candidates)
+        differences = np.expand_dims(self, 1) - candidates.rows_of(rows)
+        # Without the rounding errors of the search: the distance to an equal row is exactly 0.
+        squares, places = np.sum(differences * differences, axis=2).smallest(k)
+        return np.take_along_axis(candidates, places, axis=1), np.sqrt(squares)
 
 
 class _Graph:
@@ -277,8 +290,13 @@ def _searchsorted(graph, edges, value):
     return _trees(parts.Trees.join([tree], 1, np.zeros(1)), value).astype(np.int64)
 
 
+def _expand_dims(graph, value, axis):
+    return graph.add("Unsqueeze", value, np.array([axis]))
+
+
 _FUNCTIONS = {
     np.einsum: _einsum,
+    np.expand_dims: _expand_dims,
     np.hstack: _concat,
     np.max: _max,
     np.nan_to_num: _nan_to_num,
@@ -286,50 +304,6 @@ _FUNCTIONS = {
     np.sum: _sum,
     np.take_along_axis: _take_along_axis,
 }
-
-
-def _nearest(rows, X, k):
-    """Positions and squared distances of the nearest reference rows, as `fewlabel.parts.nearest.nearest_rows`."""
-    n_candidates = min(2 * k, len(rows))
-    rough = X @ (-2.0 * rows.T) + (rows**2).sum(axis=1)
-    _, candidates = rough.smallest(n_candidates)
-    # In the order of the rows: among equal distances the first row is kept.
-    candidates, _ = candidates.smallest(n_candidates)
-    differences = X[:, None] - _rows_at(candidates, rows)
-    # Without the rounding errors of the search: the distance to an equal row is exactly 0.
-    squares = np.sum(differences * differences, axis=2)
-    kept, places = squares.smallest(k)
-    return np.take_along_axis(candidates, places, axis=1), kept
-
-
-def _smooth(part, X):
-    found, squares = _nearest(part.rows, X, part.n_neighbors)
-    ratios = np.sqrt(squares) / _rows_at(found, part.width)
-    weights = np.exp(-(ratios * ratios)) + LEAST_WEIGHT
-    # A reference row does not count as its own neighbor.
-    weights = np.where(squares == 0.0, LEAST_WEIGHT, weights)
-    weights = weights / np.sum(weights, axis=1, keepdims=True)
-    return _weighted(weights, _rows_at(found, part.functions))
-
-
-def _neighbors(part, X):
-    found, squares = _nearest(part.rows, X, part.n_neighbors)
-    same = (squares == 0.0).astype(np.float64)
-    is_known = np.sum(same, axis=1, keepdims=True) > 0.0
-    # Equal rows alone decide, if there are any.
-    weights = np.where(is_known, same, 1.0 / np.sqrt(squares))
-    of_class = np.eye(part.n_outputs)[part.codes]
-    shares = _weighted(weights, _rows_at(found, of_class))
-    return shares / np.sum(shares, axis=1, keepdims=True)
-
-
-def _rows_at(places, table):
-    return places.graph.add("Gather", table, places)
-
-
-def _weighted(weights, values):
-    """Sum over neighbors of their values, each with its weight."""
-    return np.sum(values * weights.then("Unsqueeze", np.array([2])), axis=1)
 
 
 def _trees(part, X):
@@ -369,10 +343,8 @@ def _ensemble(trees, k, X):
     return (sums + start) / trees.divisor
 
 
-# What ONNX has another way for: comparisons of trees, and searches. All other parts write themselves.
+# What ONNX has another way for: comparisons of trees. All other parts write themselves.
 _WRITERS = {
-    parts.Neighbors: _neighbors,
-    parts.Smooth: _smooth,
     parts.Steps: _trees,
     parts.SymmetricTrees: _trees,
     parts.Trees: _trees,

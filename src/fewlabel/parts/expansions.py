@@ -30,7 +30,7 @@ class GaussianKernel(_Kernel):
 
     def values_at(self, X):
         squares = -2.0 * (X @ self.rows.T)
-        squares += _squared_norms(X)[:, None]
+        squares += np.expand_dims(_squared_norms(X), 1)
         squares += _squared_norms(self.rows)
         squares = np.maximum(squares, 0.0, out=squares)
         squares *= -self.gamma
@@ -113,7 +113,7 @@ class GaussianBayes(Formula):
 
     def values_at(self, X):
         constants = self.log_priors - 0.5 * np.sum(np.log(2.0 * np.pi * self.variances), axis=1)
-        squares = (X[:, None] - self.means) ** 2 / self.variances
+        squares = (np.expand_dims(X, 1) - self.means) ** 2 / self.variances
         logs = constants - 0.5 * np.sum(squares, axis=2)
         highest = np.max(logs, axis=1, keepdims=True)
         total = highest + np.log(np.sum(np.exp(logs - highest), axis=1, keepdims=True))

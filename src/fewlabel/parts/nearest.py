@@ -32,6 +32,9 @@ def nearest_rows(rows, X, k):
         Nearest first.
     lengths : ndarray of shape (n_new, k)
     """
+    # A value of an ONNX graph has a search of its own.
+    if hasattr(X, "nearest"):
+        return X.nearest(rows, k)
     found = np.empty((len(X), k), dtype=np.intp)
     squares = np.empty((len(X), k))
     norms = np.einsum("ij,ij->i", rows, rows)
@@ -72,6 +75,16 @@ def _closest(rows, X, candidates, k):
     return candidates[:, :k], squares[:, :k], squares[:, -1]
 
 
+def rows_at(places, table):
+    """The rows of a table at places, which may be a value of an ONNX graph."""
+    return places.rows_of(table) if hasattr(places, "rows_of") else table[places]
+
+
+def weighted_sums(weight, found, table):
+    """Sum over the rows that were found for each row of their rows in a table, each with its weight."""
+    return np.sum(np.expand_dims(weight, 2) * rows_at(found, table), axis=1)
+
+
 class Neighbors(RowFormula):
     """Share of each class among the nearest rows, weighted by the inverse of the distance.
 
@@ -95,17 +108,13 @@ class Neighbors(RowFormula):
 
     def values_at(self, X):
         found, lengths = nearest_rows(self.rows, X, self.n_neighbors)
-        same = lengths == 0
+        same = (lengths == 0).astype(np.float64)
+        is_known = np.sum(same, axis=1, keepdims=True) > 0
+        # Equal rows alone decide, if there are any.
         with np.errstate(divide="ignore"):
-            weight = 1.0 / lengths
-        known = same.any(axis=1)
-        # Equal rows alone decide.
-        weight[known] = same[known]
-        shares = np.zeros((len(X), self.n_outputs))
-        own = np.arange(len(X))
-        for k in range(self.n_neighbors):
-            shares[own, self.codes[found[:, k]]] += weight[:, k]
-        return shares / shares.sum(axis=1, keepdims=True)
+            weight = np.where(is_known, same, 1.0 / lengths)
+        shares = weighted_sums(weight, found, np.eye(self.n_outputs)[self.codes])
+        return shares / np.sum(shares, axis=1, keepdims=True)
 
 
 class _OnGraph(RowFormula):

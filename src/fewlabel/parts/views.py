@@ -4,7 +4,7 @@ from typing import Annotated
 
 import numpy as np
 
-from fewlabel.parts.nearest import nearest_rows
+from fewlabel.parts.nearest import nearest_rows, rows_at, weighted_sums
 from fewlabel.parts.part import Below, Finite, Floats, Formula, Ints, Positive, RowFormula, Table
 
 # Standard deviations; larger values are compressed, so that outliers have little leverage.
@@ -126,8 +126,8 @@ class Smooth(RowFormula):
 
     def values_at(self, X):
         found, lengths = nearest_rows(self.rows, X, self.n_neighbors)
-        weight = np.exp(-((lengths / self.width[found]) ** 2)) + LEAST_WEIGHT
+        weight = np.exp(-((lengths / rows_at(found, self.width)) ** 2)) + LEAST_WEIGHT
         # A reference row does not count as its own neighbor.
-        weight[lengths == 0] = LEAST_WEIGHT
-        weight /= weight.sum(axis=1, keepdims=True)
-        return (weight[:, :, None] * self.functions[found]).sum(axis=1)
+        weight = np.where(lengths == 0, LEAST_WEIGHT, weight)
+        weight = weight / np.sum(weight, axis=1, keepdims=True)
+        return weighted_sums(weight, found, self.functions)
