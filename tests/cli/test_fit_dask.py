@@ -109,7 +109,7 @@ def test_a_folder_of_text_files_is_the_same_table(rows, capsys):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["part0.parquet", "--engine", "spark"], "is not memory or dask"),
+        (["part0.parquet", "--engine", "spark"], "'spark' is not one of 'memory', 'dask'"),
         (["rows.csv", "part0.parquet", "--engine", "dask", "--jobs", "1"], "rows.csv is a text file and part0.parquet"),
         (["part0.parquet", "--engine", "dask", "--review", "5"], "of which --engine dask keeps a sample"),
         (["rows.csv", "--engine", "dask", "--encoding", "latin-1"], "reads UTF-8"),

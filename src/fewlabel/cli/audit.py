@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from fewlabel.cli.next import SheetFile, encoded, labels_of, read_to_ask, write_query
-from fewlabel.cli.options import Quiet, Seed, Tables, unfold
+from fewlabel.cli.options import Quiet, Seed, Tables, option, unfold
 from fewlabel.cli.reading import Reading
 from fewlabel.cli.terminal import say
 
@@ -16,7 +14,7 @@ def audit(
     tables: Tables,
     *,
     reading: Reading,
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="ROWS", help="Number of rows to draw.")] = 50,
+    n: Annotated[int, option("ROWS", "Number of rows to draw.", "--n", "-n", min=1)] = 50,
     out: SheetFile = Path("ask.csv"),
     seed: Seed = 0,
     quiet: Quiet = False,

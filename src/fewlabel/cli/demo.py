@@ -4,9 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from fewlabel.cli.options import AsJson, Quiet, Seed, unfold
+from fewlabel.cli.options import AsJson, Quiet, Seed, option, unfold
 from fewlabel.cli.paths import writable_file
 from fewlabel.cli.terminal import print_json, progress, say
 from fewlabel.cli.wrong_use import WrongUse, as_wrong_use
@@ -23,17 +21,15 @@ def demo(
     *,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", callback=writable_file, help="Where to write the report.", metavar="FILE"),
+        option("FILE", "Where to write the report.", "--out", "-o", callback=writable_file),
     ] = Path("report.html"),
     model_out: Annotated[
         Path | None,
-        typer.Option("--model-out", callback=writable_file, help="Where to save the model, if wanted.", metavar="FILE"),
+        option("FILE", "Where to save the model, if wanted.", callback=writable_file),
     ] = None,
     labeled: Annotated[
         float,
-        typer.Option(
-            "--labeled", callback=_share, help="Share of the training labels to keep, between 0 and 1.", metavar="SHARE"
-        ),
+        option("SHARE", "Share of the training labels to keep, between 0 and 1.", callback=_share),
     ] = 0.1,
     seed: Seed = 0,
     as_json: AsJson = False,

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from fewlabel.cli.options import ModelFile, Quiet, SQLTable, unfold
+from fewlabel.cli.options import ModelFile, Quiet, SQLTable, option, unfold
 from fewlabel.cli.paths import file_ending_in
 from fewlabel.cli.terminal import say
 
@@ -18,7 +16,7 @@ def export(
     *,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", callback=_model_file, metavar="FILE", help="model.onnx, model.sql or model.json."),
+        option("FILE", "model.onnx, model.sql or model.json.", "--out", "-o", callback=_model_file),
     ],
     table: SQLTable = "rows",
     quiet: Quiet = False,

@@ -14,7 +14,7 @@ from fewlabel.cli.options import (
     Quiet,
     Seed,
     Tables,
-    require_choice,
+    option,
     unfold,
 )
 from fewlabel.cli.paths import keep_inputs, writable_file
@@ -55,12 +55,12 @@ class ThresholdOptions:
 
     review: Annotated[
         int | None,
-        typer.Option("--review", min=1, metavar="N", help="Call the N highest unlabeled rows positive."),
+        option("N", "Call the N highest unlabeled rows positive.", min=1),
     ] = None
     costs: CostOptions = field(default_factory=CostOptions)
     at_precision: Annotated[
         float | None,
-        typer.Option("--at-precision", min=1e-6, max=1, metavar="P", help="Flag as many rows as have this precision."),
+        option("P", "Flag as many rows as have this precision.", min=1e-6, max=1),
     ] = None
 
     def __post_init__(self) -> None:
@@ -82,141 +82,118 @@ class FitOptions:
     threshold: ThresholdOptions
     method: Annotated[
         str,
-        typer.Option(
+        option(
+            "NAME",
+            "auto, small, scorecard (the best additive one), or a name from `fewlabel methods`.",
             "--method",
             "-m",
-            metavar="NAME",
-            help="auto, small, scorecard (the best additive one), or a name from `fewlabel methods`.",
         ),
     ] = "auto"
     out: OutFolder = Path(".")
     groups: Annotated[
         str | None,
-        typer.Option(
-            "--groups",
-            metavar="COLUMN",
-            help="The patient, customer or device of each row: scores are then for new ones. Not a feature.",
-        ),
+        option("COLUMN", "The patient, customer or device of each row: scores are then for new ones. Not a feature."),
     ] = None
     time: Annotated[
         str | None,
-        typer.Option(
-            "--time",
-            metavar="COLUMN",
-            help="When each row was recorded: scores are then for rows later than those learned from. Not a feature.",
+        option(
+            "COLUMN",
+            "When each row was recorded: scores are then for rows later than those learned from. Not a feature.",
         ),
     ] = None
     weights: Annotated[
         str | None,
-        typer.Option(
-            "--weights", metavar="COLUMN", help="How much each row counts, for instance how many it stands for."
-        ),
+        option("COLUMN", "How much each row counts, for instance how many it stands for."),
     ] = None
     rare_classes: Annotated[
         Literal["keep", "merge", "drop"],
-        typer.Option(
-            "--rare-classes",
-            metavar="HOW",
-            help="Classes with one or two labels, of three or more: keep them, merge them into one, or drop them.",
+        option(
+            "HOW", "Classes with one or two labels, of three or more: keep them, merge them into one, or drop them."
         ),
     ] = "keep"
     labels_drawn: Annotated[
         Literal["auto", "random", "by-columns"],
-        typer.Option(
-            "--labels-drawn",
-            metavar="HOW",
-            help="How rows were chosen to be labeled: random, by-columns, or auto to test it. If by columns, all "
+        option(
+            "HOW",
+            "How rows were chosen to be labeled: random, by-columns, or auto to test it. If by columns, all "
             "figures are for the unlabeled rows.",
         ),
     ] = "auto"
     label_probability: Annotated[
         str | None,
-        typer.Option(
-            "--label-probability", metavar="COLUMN", help="Probability with which each row was chosen to be labeled."
-        ),
+        option("COLUMN", "Probability with which each row was chosen to be labeled."),
     ] = None
     labeled_because: Annotated[
         list[str] | None,
-        typer.Option(
-            "--labeled-because",
-            metavar="COLUMN",
-            help="With positives only: a column that decided which of them were labeled; can be repeated.",
-        ),
+        option("COLUMN", "With positives only: a column that decided which of them were labeled; can be repeated."),
     ] = None
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="COLUMN", help="Use this column of --groups, --time or --weights as a feature."),
+        option("COLUMN", "Use this column of --groups, --time or --weights as a feature."),
     ] = None
     monotone: Annotated[
         list[str] | None,
-        typer.Option(
-            "--monotone",
-            metavar="COLUMN+|COLUMN-",
-            help="With --method scorecard: points must not fall (+) or rise (-) as the column grows; can be repeated.",
+        option(
+            "COLUMN+|COLUMN-",
+            "With --method scorecard: points must not fall (+) or rise (-) as the column grows; can be repeated.",
         ),
     ] = None
     special: Annotated[
         list[str] | None,
-        typer.Option(
-            "--special",
-            metavar="[COLUMN=]VALUE",
-            help="A value that stands for something else in columns of numbers, such as -999; can be repeated.",
+        option(
+            "[COLUMN=]VALUE",
+            "A value that stands for something else in columns of numbers, such as -999; can be repeated.",
         ),
     ] = None
     prior: Annotated[
         float | None,
-        typer.Option(
-            "--prior",
+        option(
+            "SHARE",
+            "Share of positives among the unlabeled rows. Without another threshold, as many are flagged.",
             min=1e-6,
             max=1 - 1e-6,
-            metavar="SHARE",
-            help="Share of positives among the unlabeled rows. Without another threshold, as many are flagged.",
         ),
     ] = None
     scoring: Annotated[
-        str, typer.Option("--scoring", metavar="NAME", help="What to maximize: roc_auc or average_precision.")
+        Literal["roc_auc", "average_precision"], option("NAME", "What to maximize: roc_auc or average_precision.")
     ] = "roc_auc"
     interval: Annotated[
         Literal["experience", "distribution-free"],
-        typer.Option(
-            "--interval",
-            metavar="KIND",
-            help="What scores and their intervals count: experience, other tables too; distribution-free, labels only.",
+        option(
+            "KIND",
+            "What scores and their intervals count: experience, other tables too; distribution-free, labels only.",
         ),
     ] = "experience"
     report_by: Annotated[
         list[str] | None,
-        typer.Option(
-            "--report-by",
-            metavar="COLUMN",
-            help="Report AUC, rows flagged, precision and recall of each group of this column; can be repeated. "
+        option(
+            "COLUMN",
+            "Report AUC, rows flagged, precision and recall of each group of this column; can be repeated. "
             "It may be a column of --drop.",
         ),
     ] = None
     time_budget: Annotated[
         float | None,
-        typer.Option("--time-budget", min=1, metavar="SECONDS", help="Start no further method after this time."),
+        option("SECONDS", "Start no further method after this time.", min=1),
     ] = None
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", help="Methods to fit in parallel; -1 for all cores.")
-    ] = -1
-    engine: Annotated[
-        str, typer.Option("--engine", metavar="NAME", help="memory, or dask for tables larger than memory.")
-    ] = "memory"
+    jobs: Annotated[int, option("N", "Methods to fit in parallel; -1 for all cores.", "--jobs", "-j")] = -1
+    engine: Annotated[Literal["memory", "dask"], option("NAME", "memory, or dask for tables larger than memory.")] = (
+        "memory"
+    )
     scheduler: Annotated[
         str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster; by default threads of this process."),
+        option("ADDRESS", "A Dask cluster; by default threads of this process."),
     ] = None
     repeated: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "FILE",
+            "A manifest.json: fit again with its table and options, and compare the models.",
             "--from",
             exists=True,
             dir_okay=False,
             is_eager=True,
             callback=defaults_from,
-            metavar="FILE",
-            help="A manifest.json: fit again with its table and options, and compare the models.",
         ),
     ] = None
     seed: Seed = 0
@@ -244,7 +221,6 @@ def fit(options: FitOptions) -> None:
             writable_file(file)
     repeated = [] if options.repeated is None else [options.repeated]
     keep_inputs(written, [*options.tables, *(options.reading.answers or ()), *repeated])
-    require_choice(options.engine, ("memory", "dask"), "--engine")
     if options.engine == "dask":
         from fewlabel.cli.fit_dask import fit_sample
 

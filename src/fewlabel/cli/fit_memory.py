@@ -17,7 +17,7 @@ from fewlabel.checks import check_non_negative
 from fewlabel.cli.fit import FILES, MODEL, NEXT, FitOptions
 from fewlabel.cli.manifest import compare_with, describe_run
 from fewlabel.cli.methods import SCORECARD, find_method
-from fewlabel.cli.options import command_words, require_choice
+from fewlabel.cli.options import command_words
 from fewlabel.cli.paths import keep_answers, new_set, require_column, write_json
 from fewlabel.cli.reading import TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import print_json, print_table, progress, say, say_notes
@@ -277,7 +277,6 @@ def _special_values(options: FitOptions, X: pd.DataFrame) -> dict[str, list[str]
 
 
 def _new_estimator(options: FitOptions) -> AutoClassifier:
-    require_choice(options.scoring, ("roc_auc", "average_precision"), "--scoring")
     return AutoClassifier(
         find_method(options.method),
         scoring=options.scoring,

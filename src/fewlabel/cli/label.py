@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fewlabel.cli.next import RandomShare, read_some_labels
-from fewlabel.cli.options import Quiet, Seed, Tables, unfold
+from fewlabel.cli.options import Quiet, Seed, Tables, option, unfold
 from fewlabel.cli.paths import keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, read_rows
 from fewlabel.cli.terminal import say, say_notes
@@ -26,30 +26,22 @@ def label(
     reading: Reading,
     classes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--class", metavar="VALUE", help="A possible answer that no labeled row holds yet; can be repeated."
-        ),
+        option("VALUE", "A possible answer that no labeled row holds yet; can be repeated.", "--class"),
     ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=writable_file, metavar="FILE", help="Where to append the answers.")
-    ] = Path("labels.csv"),
+    out: Annotated[Path, option("FILE", "Where to append the answers.", "--out", "-o", callback=writable_file)] = Path(
+        "labels.csv"
+    ),
     random_share: RandomShare = 0.1,
     audit: Annotated[
         int,
-        typer.Option("--audit", min=0, metavar="N", help="Ask for N rows of an audit instead, see `fewlabel audit`."),
+        option("N", "Ask for N rows of an audit instead, see `fewlabel audit`.", min=0),
     ] = 0,
-    labeler: Annotated[
-        str, typer.Option("--as", metavar="NAME", help="Who answers: stored with each answer, and counted.")
-    ] = "",
+    labeler: Annotated[str, option("NAME", "Who answers: stored with each answer, and counted.", "--as")] = "",
     rubric: Annotated[
         Path | None,
-        typer.Option(
-            "--rubric", exists=True, dir_okay=False, metavar="FILE", help="A text on how to decide, shown on the page."
-        ),
+        option("FILE", "A text on how to decide, shown on the page.", exists=True, dir_okay=False),
     ] = None,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, metavar="PORT", help="Port of the page; 0 for any free one.")
-    ] = 0,
+    port: Annotated[int, option("PORT", "Port of the page; 0 for any free one.", min=0, max=65535)] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
     seed: Seed = 0,
     quiet: Quiet = False,

@@ -15,6 +15,7 @@ from fewlabel.cli.options import (
     Place,
     Quiet,
     Tables,
+    option,
     unfold,
 )
 from fewlabel.cli.paths import keep_inputs, writable_file, write_json
@@ -39,20 +40,20 @@ def monitor(
     answers: AnswerFiles = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="COLUMN", help="The column of the table and of --labels that names a row."),
+        option("COLUMN", "The column of the table and of --labels that names a row."),
     ] = None,
     as_of: Annotated[
         str | None,
-        typer.Option("--as-of", metavar="DATE", help="Use only labels whose time, in --labels, is not after this."),
+        option("DATE", "Use only labels whose time, in --labels, is not after this."),
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="COLUMN", help="When each row was recorded: stability is then also by month."),
+        option("COLUMN", "When each row was recorded: stability is then also by month."),
     ] = None,
     costs: CostOptions,
     batch: Annotated[
         str | None,
-        typer.Option("--batch", metavar="NAME", help="Name of these rows in the history; by default the file's."),
+        option("NAME", "Name of these rows in the history; by default the file's."),
     ] = None,
     out: OutFolder = Path("."),
     strict: Annotated[

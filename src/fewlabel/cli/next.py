@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fewlabel.cli.options import Quiet, Seed, Tables, unfold
+from fewlabel.cli.options import Quiet, Seed, Tables, option, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, keep_answers, keep_inputs, writable_file
 from fewlabel.cli.reading import Reading, TableRows, label_rows, read_rows
 from fewlabel.cli.terminal import say, say_notes
@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 RandomShare = Annotated[
     float,
-    typer.Option(
-        "--random-share",
+    option(
+        "SHARE",
+        "Share of the rows to draw at random: estimates without the bias of the choice are based on them.",
         min=0,
         max=1,
-        metavar="SHARE",
-        help="Share of the rows to draw at random: estimates without the bias of the choice are based on them.",
     ),
 ]
 
@@ -38,9 +37,7 @@ def _sheet_file(path: Path) -> Path:
     return path
 
 
-SheetFile = Annotated[
-    Path, typer.Option("--out", "-o", callback=_sheet_file, metavar="FILE", help="Where to write them.")
-]
+SheetFile = Annotated[Path, option("FILE", "Where to write them.", "--out", "-o", callback=_sheet_file)]
 
 
 @unfold()
@@ -48,7 +45,7 @@ def next_rows(
     tables: Tables,
     *,
     reading: Reading,
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="ROWS", help="Number of rows to ask for.")] = 50,
+    n: Annotated[int, option("ROWS", "Number of rows to ask for.", "--n", "-n", min=1)] = 50,
     out: SheetFile = Path("ask.csv"),
     random_share: RandomShare = 0.1,
     again: Annotated[bool, typer.Option("--again", help="Ask again for labeled rows whose labels look wrong.")] = False,

@@ -18,18 +18,22 @@ if TYPE_CHECKING:
     from fewlabel.decisions import Costs
     from fewlabel.tables import TableSource
 
+
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option of Typer that takes a value; it is called as its parameter unless names are given."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
 # Read by `main.run`, as an error may come before a command has its options.
 _Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.", metavar="SEED")]
+Seed = Annotated[int, option("SEED", "Random seed.", min=0, max=2**32 - 1)]
 ModelFile = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A model.fewlabel file of `fewlabel fit`.")
 ]
-SQLTable = Annotated[str, typer.Option("--table", metavar="NAME", help="In SQL, the table to score.")]
-OutFolder = Annotated[
-    Path, typer.Option("--out", "-o", callback=writable_folder, metavar="DIR", help="Folder for the files.")
-]
+SQLTable = Annotated[str, option("NAME", "In SQL, the table to score.")]
+OutFolder = Annotated[Path, option("DIR", "Folder for the files.", "--out", "-o", callback=writable_folder)]
 
 
 def as_address(text: str) -> Address:
@@ -49,12 +53,12 @@ Tables = Annotated[
 ]
 AnswerFiles = Annotated[
     list[Path] | None,
-    typer.Option(
+    option(
+        "FILE",
+        "Answers: the columns row and label, as `fewlabel next` and `fewlabel label` write them; can be repeated.",
         "--labels",
         exists=True,
         dir_okay=False,
-        metavar="FILE",
-        help="Answers: the columns row and label, as `fewlabel next` and `fewlabel label` write them; can be repeated.",
     ),
 ]
 DayFirst = Annotated[
@@ -67,21 +71,11 @@ DayFirst = Annotated[
 class Place:
     """The options on where the rows of a table are, and how a text file is written."""
 
-    query: Annotated[
-        str | None, typer.Option("--query", metavar="SQL", help="The rows of a database: a SELECT query.")
-    ] = None
-    table: Annotated[
-        str | None, typer.Option("--table", metavar="NAME", help="The rows of a database: a table or a view.")
-    ] = None
-    sheet: Annotated[
-        str | None, typer.Option("--sheet", metavar="NAME", help="The sheet of a workbook; by default the first.")
-    ] = None
-    encoding: Annotated[
-        str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file; by default utf-8.")
-    ] = None
-    decimal: Annotated[
-        str, typer.Option("--decimal", metavar="CHARACTER", help="Decimal separator of a text file, . or ,")
-    ] = "."
+    query: Annotated[str | None, option("SQL", "The rows of a database: a SELECT query.")] = None
+    table: Annotated[str | None, option("NAME", "The rows of a database: a table or a view.")] = None
+    sheet: Annotated[str | None, option("NAME", "The sheet of a workbook; by default the first.")] = None
+    encoding: Annotated[str | None, option("NAME", "Encoding of a text file; by default utf-8.")] = None
+    decimal: Annotated[str, option("CHARACTER", "Decimal separator of a text file, . or ,")] = "."
 
     @contextlib.contextmanager
     def open(self, tables: Any) -> "Iterator[TableSource]":
@@ -103,11 +97,11 @@ class CostOptions:
 
     cost_miss: Annotated[
         float | None,
-        typer.Option("--cost-miss", min=1e-9, metavar="X", help="Cost of a missed positive, for the least cost."),
+        option("X", "Cost of a missed positive, for the least cost.", min=1e-9),
     ] = None
     cost_alarm: Annotated[
         float | None,
-        typer.Option("--cost-alarm", min=1e-9, metavar="Y", help="With --cost-miss: cost of a false alarm."),
+        option("Y", "With --cost-miss: cost of a false alarm.", min=1e-9),
     ] = None
 
     # Here rather than in callbacks of Typer, which see one option at a time.
@@ -219,14 +213,18 @@ def command_words(options: Any, omit: Container[str] = ()) -> list[str]:
     ['--target', 'y', '--positive', 'bad', '--unlabeled=-1', '--month-first']
     """
     words: list[str] = []
-    for _, value, names in _given(options, omit):
-        # An argument has no name.
-        words += map(str, value) if names is ... else _option_words(names, value)
+    for name, value, declared in _given(options, omit):
+        if isinstance(declared, typer.models.ArgumentInfo):
+            words += map(str, value)
+        else:
+            # In an annotation, Typer takes the first name of an option for its default.
+            named = f"--{name.replace('_', '-')}" if declared.default is ... else declared.default
+            words += _option_words(named, value)
     return words
 
 
 def _given(options, omit: Container[str]) -> Iterator[tuple[str, Any, Any]]:
-    """Field, value and names of each option that differs from its default."""
+    """Field, value and declaration of each option that differs from its default."""
     hints = get_type_hints(type(options), include_extras=True)
     for one in fields(options):
         value = getattr(options, one.name)
@@ -235,8 +233,7 @@ def _given(options, omit: Container[str]) -> Iterator[tuple[str, Any, Any]]:
         if is_dataclass(value):
             yield from _given(value, omit)
         else:
-            # In an annotation, Typer takes the first name of an option for its default.
-            yield one.name, value, hints[one.name].__metadata__[0].default
+            yield one.name, value, hints[one.name].__metadata__[0]
 
 
 def given_options(options: Any, omit: Container[str] = ()) -> dict[str, Any]:
@@ -267,10 +264,3 @@ def _option_words(name: str, value) -> list[str]:
         # A value that starts with a hyphen would look like another option.
         words += [f"{name}={text}"] if text.startswith("-") else [name, text]
     return words
-
-
-def require_choice(value: str, choices: Iterable[str], option: str) -> None:
-    """Wrong use if the value of an option is not one of those it can have."""
-    *first, last = choices
-    if value not in (*first, last):
-        raise WrongUse(f"{value!r} is not {', '.join(first)} or {last}", option)

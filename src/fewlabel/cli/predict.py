@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fewlabel.addresses import Address
-from fewlabel.cli.options import DayFirst, ModelFile, Place, Quiet, Tables, as_address, unfold
+from fewlabel.cli.options import DayFirst, ModelFile, Place, Quiet, Tables, as_address, option, unfold
 from fewlabel.cli.paths import TEXT_SEPARATORS, file_ending_in, keep_inputs, require_suffix, writable_file, write_json
 from fewlabel.cli.terminal import progress, say
 from fewlabel.cli.wrong_use import WrongUse
@@ -28,20 +28,12 @@ class ResultOptions:
 
     out: Annotated[
         Address | None,
-        typer.Option(
-            "--out",
-            "-o",
-            parser=as_address,
-            metavar="FILE",
-            help="Result: a .csv, .tsv or .parquet file, or a database.",
-        ),
+        option("FILE", "Result: a .csv, .tsv or .parquet file, or a database.", "--out", "-o", parser=as_address),
     ] = None
-    out_table: Annotated[
-        str | None, typer.Option("--out-table", metavar="NAME", help="The table of a database for the result.")
-    ] = None
+    out_table: Annotated[str | None, option("NAME", "The table of a database for the result.")] = None
     if_exists: Annotated[
         Literal["fail", "replace", "append"],
-        typer.Option("--if-exists", metavar="WHAT", help="If there is such a table: fail, replace or append."),
+        option("WHAT", "If there is such a table: fail, replace or append."),
     ] = "fail"
 
     @property
@@ -94,21 +86,19 @@ def predict(
     place: Place,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="COLUMN", help="Copy this column to the result; can be repeated."),
+        option("COLUMN", "Copy this column to the result; can be repeated."),
     ] = None,
-    reasons: Annotated[
-        int, typer.Option("--reasons", min=0, metavar="N", help="Add the N columns that move the score most, per row.")
-    ] = 0,
+    reasons: Annotated[int, option("N", "Add the N columns that move the score most, per row.", min=0)] = 0,
     strict: Annotated[
         bool, typer.Option("--strict", help="Write no result, with exit code 1, if columns do not fit the model.")
     ] = False,
     drift: Annotated[
         Path | None,
-        typer.Option("--drift", callback=_drift_file, metavar="FILE", help="Page on the columns: .html, or .json."),
+        option("FILE", "Page on the columns: .html, or .json.", callback=_drift_file),
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="COLUMN", help="With --drift, dates of the rows: also compare month by month."),
+        option("COLUMN", "With --drift, dates of the rows: also compare month by month."),
     ] = None,
     day_first: DayFirst = None,
     quiet: Quiet = False,

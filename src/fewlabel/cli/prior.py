@@ -1,11 +1,9 @@
 """``fewlabel prior``: the share of positives among the unlabeled rows."""
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from fewlabel.cli.next import encoded
-from fewlabel.cli.options import AsJson, Quiet, Seed, Tables, require_choice, unfold
+from fewlabel.cli.options import AsJson, Quiet, Seed, Tables, option, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import print_json, say_notes
 
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 
     from fewlabel.prior import PriorEstimate
 
-_METHODS = ("auto", "bbe", "dedpul", "en", "energy")
+_Method = Literal["auto", "bbe", "dedpul", "en", "energy"]
 
 
 @unfold()
@@ -22,9 +20,7 @@ def prior(
     tables: Tables,
     *,
     reading: Reading,
-    method: Annotated[
-        str, typer.Option("--method", "-m", metavar="NAME", help=f"One of {', '.join(_METHODS)}.")
-    ] = "auto",
+    method: Annotated[_Method, option("NAME", f"One of {', '.join(get_args(_Method))}.", "--method", "-m")] = "auto",
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -33,7 +29,6 @@ def prior(
 
     Labeled rows of other classes count as unlabeled, except with --method energy, which uses them.
     """
-    require_choice(method, _METHODS, "--method")
     from fewlabel.labels import read_positive
 
     rows, column, notes = read_labeled(tables, reading)

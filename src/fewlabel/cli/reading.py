@@ -15,6 +15,7 @@ from fewlabel.cli.options import (
     DayFirst,
     Place,
     command_words,
+    option,
 )
 from fewlabel.cli.paths import check_columns, require_column
 from fewlabel.cli.wrong_use import WrongUse, as_wrong_use
@@ -34,24 +35,22 @@ if TYPE_CHECKING:
 class Reading:
     """The options on how to read a table: which columns to use, and how to read the labels and the file."""
 
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column, mostly empty.")]
+    target: Annotated[str, option("COLUMN", "The label column, mostly empty.", "--target", "-t")]
     place: Place = field(default_factory=Place)
     positive: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "VALUE",
+            "The class to find. By default the one whose name says so (yes, 1, bad, fraud, ...), or the rarer of two.",
             "--positive",
             "-p",
-            metavar="VALUE",
-            help="The class to find. By default the one whose name says so (yes, 1, bad, fraud, ...), or the rarer of "
-            "two.",
         ),
     ] = None
     unlabeled: Annotated[
         list[str] | None,
-        typer.Option(
-            "--unlabeled",
-            metavar="VALUE",
-            help="A label that marks unlabeled rows, as empty cells do; can be repeated. All others are then classes; "
+        option(
+            "VALUE",
+            "A label that marks unlabeled rows, as empty cells do; can be repeated. All others are then classes; "
             "'' for none.",
         ),
     ] = None
@@ -71,23 +70,15 @@ class Reading:
     answers: AnswerFiles = None
     label_time: Annotated[
         str | None,
-        typer.Option(
-            "--label-time",
-            metavar="COLUMN",
-            help="When the wait for the label of each row began, for --mature-after. Not a feature.",
-        ),
+        option("COLUMN", "When the wait for the label of each row began, for --mature-after. Not a feature."),
     ] = None
     mature_after: Annotated[
         str | None,
-        typer.Option(
-            "--mature-after",
-            metavar="DURATION",
-            help="How long a label takes to arrive, such as 90d, 12w or 36h: younger rows count as unlabeled.",
+        option(
+            "DURATION", "How long a label takes to arrive, such as 90d, 12w or 36h: younger rows count as unlabeled."
         ),
     ] = None
-    drop: Annotated[
-        list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Ignore this column; can be repeated.")
-    ] = None
+    drop: Annotated[list[str] | None, option("COLUMN", "Ignore this column; can be repeated.")] = None
     day_first: DayFirst = None
 
     # Here rather than in callbacks of Typer, which see one option at a time.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fewlabel.cli.options import ModelFile, Quiet, SQLTable, unfold
+from fewlabel.cli.options import ModelFile, Quiet, SQLTable, option, unfold
 from fewlabel.cli.paths import file_ending_in
 from fewlabel.cli.terminal import say
 from fewlabel.cli.wrong_use import WrongUse
@@ -17,17 +17,13 @@ _card_file = file_ending_in(".csv", ".sql", ".html")
 def scorecard(
     model: ModelFile,
     *,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", callback=_card_file, metavar="FILE", help="card.csv, card.sql or card.html.")
-    ],
+    out: Annotated[Path, option("FILE", "card.csv, card.sql or card.html.", "--out", "-o", callback=_card_file)],
     whole: Annotated[bool, typer.Option("--round", help="Round the points to whole numbers.")] = False,
     points_only: Annotated[
         bool, typer.Option("--points-only", help="In SQL: the points alone, one readable CASE per column.")
     ] = False,
-    points: Annotated[
-        float, typer.Option("--points", min=1e-9, metavar="N", help="Number of points that doubles the odds.")
-    ] = 20,
-    base: Annotated[float, typer.Option("--base", metavar="N", help="Number of points at even odds.")] = 600,
+    points: Annotated[float, option("N", "Number of points that doubles the odds.", min=1e-9)] = 20,
+    base: Annotated[float, option("N", "Number of points at even odds.")] = 600,
     table: SQLTable = "rows",
     quiet: Quiet = False,
 ) -> None:

@@ -1,10 +1,8 @@
 """``fewlabel select``: the columns that are worth keeping."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-import typer
-
-from fewlabel.cli.options import AsJson, Quiet, Seed, Tables, require_choice, unfold
+from fewlabel.cli.options import AsJson, Quiet, Seed, Tables, option, unfold
 from fewlabel.cli.reading import Reading, read_labeled
 from fewlabel.cli.terminal import one_line, print_json, say_notes
 from fewlabel.text import short
@@ -25,7 +23,8 @@ def select(
     *,
     reading: Reading,
     method: Annotated[
-        str, typer.Option("--method", "-m", metavar="NAME", help=f"One of {', '.join(_SELECTORS)}.")
+        Literal["cfs", "fscrf", "relieff", "lvf", "pseudo-labels", "lsdf"],
+        option("NAME", f"One of {', '.join(_SELECTORS)}.", "--method", "-m"),
     ] = "cfs",
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -35,7 +34,6 @@ def select(
 
     The methods pseudo-labels and lsdf also use the rows without a label.
     """
-    require_choice(method, _SELECTORS, "--method")
     import fewlabel
     from fewlabel.tables import read_columns
 
