@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -248,8 +250,15 @@ def test_a_promised_precision_is_kept():
 
 def test_a_precision_that_labels_cannot_promise_is_refused():
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=r"cannot promise a precision of 0.9: .* is 0\.\d+"):
-        Evidence(rng.random(40) < 0.3, rng.normal(size=40)).precision_threshold(0.9)
+    for _ in range(5):
+        evidence = Evidence(rng.random(40) < 0.3, rng.normal(size=40))
+        with pytest.raises(ValueError, match=r"cannot promise a precision of 0.9: .* is 0\.\d+") as refused:
+            evidence.precision_threshold(0.9)
+        # What the message names is promised.
+        best = float(re.search(r"confidence, is (0\.\d+)\.", str(refused.value))[1])
+        assert np.isfinite(evidence.precision_threshold(best))
+        with pytest.raises(ValueError, match="cannot promise"):
+            evidence.precision_threshold(best + 0.01)
 
 
 def test_all_rows_flagged_and_none(evidence):

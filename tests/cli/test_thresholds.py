@@ -67,6 +67,7 @@ def test_costs_precision_and_prior_choose_other_cuts(table, tmp_path):
         (["--cost-miss", "5"], "--cost-miss and --cost-alarm go together"),
         (["--review", "5", "--at-precision", "0.5"], "choose different thresholds"),
         (["--review", "5", "--engine", "dask", "--method", "auto"], "--review: it counts rows of the table"),
+        (["--at-precision", "0.999"], "--at-precision: these labels cannot promise a precision of 0.999: the best"),
     ],
 )
 def test_wrong_use(table, tmp_path, capsys, options, message):

@@ -120,6 +120,7 @@ def test_balanced_accuracy_is_the_mean_recall_of_the_classes():
     more = confusion(codes, predicted, ["a", "b", "c", "d"])
     assert more["balanced"] == pytest.approx((0.75 * found.value, 0.75 * low, 0.75 * high + 0.25))
     assert "with nothing found of 1 class that could not be tested." in more["text"]
+    assert more["recall"][3] is None
     # With as many rows of each class it is the share of right predictions.
     even = confusion(np.repeat([0, 1, 2], 10), np.r_[np.repeat([0, 1], 15)], ["a", "b", "c"])
     assert even["balanced"] == pytest.approx(even["correct"])

@@ -7,7 +7,7 @@ import pytest
 
 from fewlabel.auto import LearningCurve
 from fewlabel.decisions import Costs, Evidence
-from fewlabel.reporting.sentences import certainty_text, choice_text, outlook, threshold_text
+from fewlabel.reporting.sentences import certainty_text, choice_text, class_name, outlook, threshold_text
 from fewlabel.tables.thresholds import Decision
 
 
@@ -36,12 +36,29 @@ def test_a_threshold_that_decides_nothing_says_so(ratio, n_flagged, said):
     assert "row is flagged" not in threshold_text(decided(4.0), "bad", None, None, False)
 
 
+def test_costs_that_flag_nearly_every_row_say_what_a_row_that_is_left_out_needs():
+    decision = decided(60.0)
+    assert 90 <= decision.n_flagged < 100
+    said = "left out only if it is bad with a probability below 1.6%"
+    assert said in threshold_text(decision._replace(target=1 / 61), "bad", None, None, False)
+    assert said not in threshold_text(decision._replace(n_rows=150, target=1 / 61), "bad", None, None, False)
+
+
 def test_what_the_interval_cannot_tell():
-    data = {"labeled_by_class": {"good": 58, "bad": 7}}
+    data = {"labeled_by_class": {"good": 58, "bad": 7}, "unlabeled": 0}
     summary = {"data": data, "task": "binary", "headline": {"score": 0.9, "low": 0.606, "high": 0.996}}
     text = "65 labels, 7 of them bad, cannot tell 0.61 from 1.00: label about 120 more rows to be within 0.05."
     assert certainty_text(summary, 123) == text
     assert "label many more rows" in certainty_text(summary, 10_000)
+    data["unlabeled"] = 123
+    assert certainty_text(summary, 123) == text
+    data["unlabeled"] = 122
+    more = "to be within 0.05, which is more than the 122 unlabeled rows of this table."
+    assert certainty_text(summary, 123).endswith(more)
+
+
+def test_a_class_that_is_a_number_is_quoted():
+    assert [class_name(name) for name in ("bad", 1, "-1", "<=50K", "?")] == ["bad", "'1'", "'-1'", "<=50K", "'?'"]
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,9 @@ def _digest(options: FitOptions, rows: TableRows, column: "LabelColumn") -> Tabl
     """Digest of the rows and their labels, as they were read."""
     labels = column.labels
     names = [*map(str, labels.classes), None]
-    target = pd.Series([names[code] for code in labels.codes], dtype=object, index=rows.table.index)
-    table = rows.table.assign(**{options.reading.target: target})
+    texts = [names[code] for code in labels.codes]
+    target = pd.Series(texts, dtype=object, index=rows.table.index, name=options.reading.target)
+    table = pd.concat([rows.table, target], axis=1)
     return digest_table(table, dayfirst=options.reading.day_first)
 
 
@@ -304,9 +305,16 @@ def _choose_threshold(options: FitOptions, model: TableClassifier, encoded: Rows
     costs = threshold.costs.read()
     # A prior says how many rows to call positive, unless another threshold does.
     at_prior = options.prior is not None and not given
-    return choose_threshold(
-        model, encoded, review=threshold.review, costs=costs, precision=threshold.at_precision, at_prior=at_prior
-    )
+    asked = threshold.at_precision
+    try:
+        return choose_threshold(
+            model, encoded, review=threshold.review, costs=costs, precision=asked, at_prior=at_prior
+        )
+    except ValueError as error:
+        if asked is None:
+            raise
+        # These labels cannot promise it.
+        raise WrongUse(str(error), "--at-precision") from error
 
 
 def _write_all(out: Path, model: TableClassifier, summary: PlainDict, manifest: PlainDict, sheet: pd.DataFrame) -> None:

@@ -389,15 +389,17 @@ class Evidence:
         Raises
         ------
         ValueError
-            If no threshold promises it; the message has the highest precision that one promises.
+            If no threshold promises it; the message has the highest precision that one promises, rounded down.
         """
         precision = self._positives[1:] / self._above[1:, None]
         promised = np.quantile(precision, 1 - confidence, axis=1)
         enough = np.flatnonzero(promised >= target)
         if len(enough) == 0:
+            # Rounded down: what the message names can be asked for.
+            best = math.floor(100 * promised.max()) / 100
             raise ValueError(
                 f"these labels cannot promise a precision of {target:g}: the best they can promise, with "
-                f"{confidence:.0%} confidence, is {promised.max():.2g}. Ask for less, or label more rows"
+                f"{confidence:.0%} confidence, is {best:g}. Ask for no more than that, or label more rows"
             )
         return self._cut_after(int(enough[-1]) + 1)
 

@@ -119,8 +119,8 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
     dict or None
         `names` of the largest classes, `counts` (rows: class, columns: prediction), `correct` (the share with its 95%
         interval), `balanced`, the mean recall of all classes, `untested`, how many of them have no rows here, `text`, a
-        sentence on these, `recall` of each of the largest classes, and `pairs`, the most frequent mistakes. None with
-        two classes.
+        sentence on these, `recall` of each of the largest classes (None if it has no rows here), and `pairs`, the most
+        frequent mistakes. None with two classes.
     """
     if len(names) < 3:
         return None
@@ -132,6 +132,10 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
     correct = _shrunken(np.trace(counts), n_rows, share)
     balanced = _mean_recall(counts, share)
     n_untested = int((counts.sum(axis=1) == 0).sum())
+    recalls = []
+    for k in largest:
+        n_class = counts[k].sum()
+        recalls.append(_recall(counts[k, k], n_class, balanced.value, share) if n_class else None)
     return {
         "names": [names[k] for k in largest],
         "counts": counts[np.ix_(largest, largest)],
@@ -140,7 +144,7 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
         "balanced": balanced,
         "untested": n_untested,
         "text": sentences.confusion_text(correct, balanced, n_rows, n_untested),
-        "recall": [_recall(counts[k, k], counts[k].sum(), balanced.value, share) for k in largest],
+        "recall": recalls,
         "pairs": _mistakes(counts, names),
     }
 

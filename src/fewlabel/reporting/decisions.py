@@ -1,9 +1,8 @@
 """What the report says about decisions: the threshold, what it yields, and what other thresholds would yield."""
 
 from fewlabel.decisions import Estimate
-from fewlabel.reporting.sentences import threshold_text
+from fewlabel.reporting.sentences import class_name, threshold_text
 from fewlabel.tables import Decision
-from fewlabel.text import short
 from fewlabel.types import PlainDict
 
 _TOPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -26,7 +25,7 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
     Returns
     -------
     dict
-        `rule`, `threshold`, numbers of rows, `estimates` (each with `value`, `low` and `high`), `top`
+        `rule`, `threshold`, `target` (the precision below which flagging is not worthwhile), numbers of rows, `estimates` (each with `value`, `low` and `high`), `top`
         (one row per number of reviewed rows), `sensitivity` if the labels cannot tell, and `text`, a sentence.
     """
     top = []
@@ -41,6 +40,7 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
     return {
         "rule": decision.rule,
         "threshold": decision.threshold,
+        "target": decision.target,
         "rows": decision.n_rows,
         "flagged": decision.n_flagged,
         "prior": decision.evidence.prior,
@@ -52,7 +52,7 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
         "unknown": unknown,
         "asks_share": asks_share,
         "sensitivity": sensitivity,
-        "text": threshold_text(decision, short(positive), unknown, sensitivity, asks_share),
+        "text": threshold_text(decision, class_name(positive), unknown, sensitivity, asks_share),
     }
 
 

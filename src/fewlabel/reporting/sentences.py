@@ -27,7 +27,8 @@ _POSSIBLE = (
 )
 _NO_BETTER = " With odds {reversing:.1f} times lower or higher, the ranking may be no better than chance."
 _PAIRS = "Of two rows, one {positive} and one not, it puts the {positive} one first in {cases} cases. {use}"
-_CERTAINTY = "{labels} cannot tell {low:.2f} from {high:.2f}: label {wanted} more rows to be within {within}."
+_CERTAINTY = "{labels} cannot tell {low:.2f} from {high:.2f}: label {wanted} more rows to be within {within}{room}."
+_NO_ROOM = ", which is more than the {unlabeled} unlabeled rows of this table"
 _CONFUSION = (
     "About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to {correct.high:.0%}), if "
     "classes are as frequent as among the {n_labels} labels. The mean recall of the classes (balanced accuracy) is "
@@ -52,6 +53,11 @@ _YIELDS = (
 _ALL_FLAGGED = (
     " Every row is flagged: by these labels no row is certain enough to be left out, so the ranking decides nothing "
     "here. Review the highest rows first, or label more rows."
+)
+_NEARLY_ALL = 0.9  # of the rows are flagged
+_FEW_LEFT_OUT = (
+    " At these costs a row is left out only if it is {positive} with a probability below {target:.1%}, and few rows "
+    "are that certain: the ranking decides little here."
 )
 _COST = " Expected cost per row: {value:.3g} ({low:.3g} to {high:.3g})."
 _UNCHOSEN = (
@@ -128,7 +134,7 @@ def good_for(summary: PlainDict) -> str:
         With `headline`, `task`, `score_name` and `data`.
     """
     headline = summary["headline"]
-    positive = short(summary["data"]["positive"])
+    positive = class_name(summary["data"]["positive"])
     if headline["score"] is None and headline["reason"] is None:
         return "Nothing can be said about new rows: every column is suspected to be known only after the label."
     if headline["score"] is None:
@@ -160,14 +166,22 @@ def _use(headline: PlainDict, best: str) -> str:
 
 def certainty_text(summary: PlainDict, more: int) -> str:
     """What the interval of the headline cannot tell, and how many labels more would."""
-    by_class = summary["data"]["labeled_by_class"]
+    data = summary["data"]
+    by_class = data["labeled_by_class"]
     n_labels = sum(by_class.values())
     labels = f"{n_labels} labels"
     if summary["task"] == "binary":
         rarest = min(by_class, key=lambda name: by_class[name])
-        labels = f"{n_labels} labels, {by_class[rarest]} of them {short(rarest)},"
+        labels = f"{n_labels} labels, {by_class[rarest]} of them {class_name(rarest)},"
     wanted = "many" if more > _FURTHEST * n_labels else f"about {rough(more)}"
-    return _CERTAINTY.format(labels=labels, wanted=wanted, within=WITHIN, **summary["headline"])
+    room = _NO_ROOM.format(unlabeled=data["unlabeled"]) if 0 < data["unlabeled"] < more else ""
+    return _CERTAINTY.format(labels=labels, wanted=wanted, within=WITHIN, room=room, **summary["headline"])
+
+
+def class_name(name: object) -> str:
+    """A class within a sentence: in quotes if it is a number or a mark."""
+    text = short(name)
+    return text if any(letter.isalpha() for letter in text) else repr(text)
 
 
 def rough(number: int) -> str:
@@ -202,6 +216,8 @@ def threshold_text(
     text += _YIELDS.format(positive=positive, **decision.yields)
     if decision.n_flagged == decision.n_rows:
         text += _ALL_FLAGGED
+    elif decision.costs is not None and decision.n_flagged >= _NEARLY_ALL * decision.n_rows:
+        text += _FEW_LEFT_OUT.format(positive=positive, target=decision.target)
     if "cost" in decision.yields:
         text += _COST.format(**decision.yields["cost"]._asdict())
     return text
@@ -357,12 +373,13 @@ def cautions(model: TableClassifier, data: PlainDict, selection: PlainDict) -> l
     by_class = data["labeled_by_class"]
     rarest = min(by_class, key=lambda name: by_class[name])
     if by_class[rarest] < _FEW:
-        few = f"only {by_class[rarest]} labels are {short(rarest)}"
+        n_rarest = by_class[rarest]
+        few = f"only {n_rarest} label{'s are' if n_rarest > 1 else ' is'} {class_name(rarest)}"
         notes.append(f"{few}: the choice of methods and the probabilities rest on them")
     if data["unlabeled"] == 0:
         notes.append("every row is labeled: the figures are for new rows like these")
     elif auto.prior_ is not None:
-        notes.append(f"the figures are true if the labeled {short(data['positive'])} are typical of all of them")
+        notes.append(f"the figures are true if the labeled {class_name(data['positive'])} are typical of all of them")
     elif not selection["chosen"]:  # if they were chosen, it is said beside the headline
         notes.append(
             "labels look like a random sample by the columns of this table; if they were chosen by something that is "

@@ -292,7 +292,10 @@ def _curves_by_class(held_out: "_HeldOut") -> PlainDict:
     """The curves of the largest classes, each against all others."""
     roc = []
     precision_recall = []
-    by_size = np.argsort(-np.bincount(held_out.y), kind="stable")
+    sizes = np.bincount(held_out.y)
+    # A class with one label is not tested, and has no curve.
+    tested = np.flatnonzero(sizes)
+    by_size = tested[np.argsort(-sizes[tested], kind="stable")]
     for k in by_size[:_MOST_CLASSES]:
         of_roc, of_precision = curves.of_class(held_out.y == k, held_out.probability[:, k])
         name = {"name": held_out.names[k]}
