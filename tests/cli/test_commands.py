@@ -174,6 +174,14 @@ def test_prior_select_and_methods(table, capsys):
     assert run(["prior", "fraud.csv", "--target", "fraud", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["low"] <= found["prior"] <= found["high"]
+    about_others = "labeled rows of other classes count as unlabeled here"
+    assert not any(about_others in doubt for doubt in found["doubts"])
+    # Of rows with labels of both classes, `fit` takes another share: it is named.
+    assert run(["prior", "rows.csv", "--target", "outcome", "--positive", "bad", "--json"]) == 0
+    labeled = table["outcome"].dropna()
+    share = f"{(labeled == 'bad').mean():.1%} of the rows are 'bad', as among the labels"
+    [said] = [doubt for doubt in json.loads(capsys.readouterr().out)["doubts"] if about_others in doubt]
+    assert share in said
     assert run(["prior", "rows.csv", "--target", "outcome", "--positive", "bad", "--method", "energy"]) == 0
     assert "of the unlabeled rows are 'bad'" in capsys.readouterr().out
     assert run(["select", "rows.csv", "--target", "outcome", "--method", "relieff"]) == 0

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from fewlabel.prior import PriorEstimate
 
 _Method = Literal["auto", "bbe", "dedpul", "en", "energy"]
+_OTHER_LABELS = (
+    "the {n} labeled rows of other classes count as unlabeled here. If labels were drawn at random, {share:.1%} of the "
+    "rows are {positive!r}, as among the labels, and `fewlabel fit` counts on that"
+)
 
 
 @unfold()
@@ -36,6 +40,10 @@ def prior(
     classes, codes, _ = read_positive(column.labels, column.positive)
     features = encoded(rows, reading, seed)
     estimate, doubts = _estimate(features, codes, method, seed)
+    n_negative = int((codes == 0).sum())
+    if n_negative and method != "energy":
+        share = float((codes == 1).sum() / (codes >= 0).sum())
+        doubts.append(_OTHER_LABELS.format(n=n_negative, share=share, positive=classes[1]))
     if as_json:
         interval = {"low": estimate.low, "high": estimate.high}
         print_json({"prior": estimate.prior, **interval, "methods": estimate.methods, "doubts": doubts})

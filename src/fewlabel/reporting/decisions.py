@@ -25,7 +25,8 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
     Returns
     -------
     dict
-        `rule`, `threshold`, `target` (the precision below which flagging is not worthwhile), numbers of rows, `estimates` (each with `value`, `low` and `high`), `top`
+        `rule`, `threshold`, `target` (the precision below which flagging is not worthwhile), numbers of rows,
+        `estimates` (each with `value`, `low` and `high`), `top`
         (one row per number of reviewed rows), `sensitivity` if the labels cannot tell, and `text`, a sentence.
     """
     top = []
