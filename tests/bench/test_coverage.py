@@ -85,8 +85,8 @@ def test_every_part_that_differs_says_how(name):
 # Numbered parts as the papers print them; the thesis is spread over four suites.
 NUMBERED = {
     "pnu-auc": {"Procedure": 1, "Definition": 3, "Algorithm": 2, "Lemma": 12, "Theorem": 3, "Remark": 1}
-    | {"Problem OP": 4, "Equation": 72, "Table": 3, "Figure": 2},
-    "auc-dcd": {"Algorithm": 3, "Lemma": 2, "Equation": 8, "Table": 2, "Figure": 2},
+    | {"Problem OP": 4, "Equation": 72, "Table": 3, "Figure": 2, "Definition of appendix D": 1},
+    "auc-dcd": {"Algorithm": 3, "Lemma": 2, "Equation": 8, "Equation by letter": 5, "Table": 2, "Figure": 2},
     "fscrf": {"Equation 2.": 20, "Table 2.": 2, "Figure 2.": 4, "Definition 3.": 5, "Theorem 3.": 1, "Equation 3.": 9}
     | {"Figure 1.": 1, "Table 3.": 8, "Figure 3.": 3},
     "cross-training": {"Table 4.": 5, "Figure 4.": 5},
@@ -97,25 +97,38 @@ NUMBERED = {
     "ada-pu": {"Algorithm": 4, "Definition 4.": 1, "Theorem 4.": 3, "Equation": 13, "Table": 2, "Figure": 5},
 }
 KINDS = "Procedure|Definition|Algorithm|Lemma|Theorem|Corollary|Remark|Problem|Equation|Table|Figure"
-SPAN = re.compile(rf"({KINDS})s? (OP|\d\.)?(\d+)(?: (to|and) (?:OP|\d\.)?(\d+))?")
+PART = r"(\d+|[a-z]\b)"
+SPAN = re.compile(rf"({KINDS})s? (OP|\d\.)?{PART}(?: (?:to|and) (?:OP|\d\.)?{PART})?( of appendix \w)?")
 
 
 def numbers_of(parts):
     """Numbers of each kind of part that a list of labels names, such as ``Tables 2.1 and 2.2, Figures 2.1 to 2.4``."""
     found = {}
     for label in parts:
-        for kind, prefix, first, _, last in SPAN.findall(label):
-            name = f"{kind} {prefix}".strip()
-            found.setdefault(name, set()).update(range(int(first), int(last or first) + 1))
+        for kind, prefix, first, last, appendix in SPAN.findall(label):
+            letters = "by letter" if first.isalpha() else ""
+            name = " ".join(filter(None, [kind, prefix, letters, appendix.strip()]))
+            found.setdefault(name, set()).update(range(place_of(first), place_of(last or first) + 1))
     return found
+
+
+def place_of(text):
+    """The number that a text is, or the place of a letter in the alphabet."""
+    return int(text) if text.isdigit() else ord(text) - ord("a") + 1
 
 
 def test_labels_of_parts_are_read():
     found = numbers_of(["Tables 2.1 and 2.2, Figures 2.1 to 2.4", "Problems OP1 to OP3", "Equation 7"])
     assert found == {"Table 2.": {1, 2}, "Figure 2.": {1, 2, 3, 4}, "Problem OP": {1, 2, 3}, "Equation": {7}}
+    found = numbers_of(["Equations a to c", "Definition 1 of appendix D, a hull", "Definition 2"])
+    assert found == {"Equation by letter": {1, 2, 3}, "Definition of appendix D": {1}, "Definition": {2}}
 
 
 @pytest.mark.parametrize("name", NUMBERED)
 def test_no_numbered_part_is_left_out(name):
-    found = numbers_of(get_suite(name).published["paper"]["parts"])
-    assert found == {kind: set(range(1, last + 1)) for kind, last in NUMBERED[name].items()}
+    parts = get_suite(name).published["paper"]["parts"]
+    printed = {kind: set(range(1, last + 1)) for kind, last in NUMBERED[name].items()}
+    assert numbers_of(parts) == printed
+    # Every entry counts: a list without it is not complete.
+    for part in parts:
+        assert numbers_of([other for other in parts if other != part]) != printed, part
