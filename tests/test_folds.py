@@ -28,6 +28,15 @@ def test_a_class_of_one_group_cannot_be_validated():
         grouped_folds(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 3, 3, 3]), 5, 0)
 
 
+def test_a_group_with_the_only_row_of_a_class_is_not_tested():
+    y = np.array([0, 0, 0, 1, 1, 1, 2, 0])
+    groups = np.array([1, 2, 3, 4, 5, 5, 6, 6])
+    tests = grouped_folds(y, groups, 5, None)
+    assert sorted(np.concatenate(tests).tolist()) == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(LabelError, match="of one group"):
+        grouped_folds(np.array([0, 0, 1]), np.array([7, 7, 7]), 5, 0)
+
+
 def test_groups_and_time_together():
     y, time = np.tile([0, 1], 20), np.arange(40)
     groups = np.arange(40) // 2 % 10

@@ -176,6 +176,8 @@ def class_folds(codes: np.ndarray, n_splits: int, seed: int | None) -> list[np.n
 def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | None) -> list[np.ndarray]:
     """Test sets that hold whole groups, and about the same share of each class.
 
+    A group with the only row of a class is in none of them: the class could not be learned without it.
+
     Parameters
     ----------
     y : ndarray of int of shape (n_labeled,)
@@ -193,7 +195,7 @@ def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | 
     Raises
     ------
     LabelError
-        If all rows of a class are of one group.
+        If all rows of a class are of one group, and they are more than one.
 
     Examples
     --------
@@ -203,9 +205,13 @@ def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | 
     >>> [test.tolist() for test in grouped_folds(y, patient, 5, seed=None)]
     [[0, 1, 5], [2, 3, 4]]
     """
-    names, group_of = np.unique(groups, return_inverse=True)
+    is_alone = np.bincount(y)[y] == 1
+    tested = np.flatnonzero(~np.isin(groups, groups[is_alone]))
+    if len(tested) == 0:
+        tested = np.arange(len(y))
+    names, group_of = np.unique(groups[tested], return_inverse=True)
     counts = np.zeros((len(names), int(y.max()) + 1))
-    np.add.at(counts, (group_of, y), 1)
+    np.add.at(counts, (group_of, y[tested]), 1)
     counts = counts[:, counts.any(axis=0)]
     n_groups = (counts > 0).sum(axis=0)
     if n_groups.min() < 2:
@@ -231,7 +237,7 @@ def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | 
         fold = np.lexsort((filled.sum(axis=1), same_classes))[0]
         fold_of[group] = fold
         filled[fold] += shares[group]
-    return [np.flatnonzero(fold_of[group_of] == fold) for fold in range(n_splits)]
+    return [tested[fold_of[group_of] == fold] for fold in range(n_splits)]
 
 
 def forward_folds(

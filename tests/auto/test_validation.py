@@ -77,6 +77,16 @@ def test_a_class_of_copies_of_one_row_warns(recwarn):
         AutoClassifier(["naive Bayes"], n_repeats=1, random_state=0).fit(X, y)
 
 
+def test_copies_beside_a_class_with_one_label_are_on_one_side(recwarn):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[1] = X[0]
+    y = np.r_[np.zeros(20, int), np.ones(19, int), 2]
+    model = AutoClassifier(["naive Bayes"], n_repeats=1, random_state=0).fit(X, y)
+    assert model.n_copies_ == 2
+    assert model.labeled_rows_.tolist() == list(range(39))
+    assert not any("copies of each other" in str(warning.message) for warning in recwarn)
+
+
 def test_time_tests_later_rows_only():
     rng = np.random.default_rng(0)
     time, X = np.arange(200), rng.normal(size=(200, 5))

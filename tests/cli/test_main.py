@@ -271,7 +271,7 @@ def test_warnings_are_notes_and_failed_methods_are_named_once(capsys, monkeypatc
     usual = []
     monkeypatch.setattr(warnings, "showwarning", lambda message, *_: usual.append(str(message)))
     _show_warnings_as_notes()
-    for kind in (UserWarning, PriorWarning, FitFailedWarning, FutureWarning):
+    for kind in (UserWarning, PriorWarning, UserWarning, FitFailedWarning, FutureWarning):
         warnings.showwarning(kind(kind.__name__), kind, "somewhere.py", 1)
     assert capsys.readouterr().err == "note: UserWarning\nnote: PriorWarning\n"
     assert usual == ["FutureWarning"]

@@ -30,6 +30,7 @@ from fewlabel.reporting.charts import (
 from fewlabel.reporting.demo import breast_cancer
 from fewlabel.reporting.figures import plain, signed
 from fewlabel.reporting.render import _position_of_threshold
+from fewlabel.reporting.sentences import good_for
 from fewlabel.rows import Rows
 from fewlabel.tables import Decision
 
@@ -176,6 +177,8 @@ def test_additive_winners_show_their_shape_others_their_importance(additive, sum
 def test_many_classes_and_positives_only_say_so(iris, positives_only):
     assert {curve["name"] for curve in iris["roc"]} == {"a", "b", "c"}
     assert iris["task"] == "multiclass"
+    assert "averaged over 3 classes" in iris["good_for"]
+    assert "averaged over 2 tested classes" in good_for({**iris, "confusion": {"untested": 1}})
     assert positives_only["calibration"] == []
     assert "yes" in positives_only["unlabeled"]["text"]
     assert 0 < positives_only["data"]["prior"] < 1

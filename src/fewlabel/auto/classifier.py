@@ -376,7 +376,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         if task.prior is not None and self.interval == DISTRIBUTION_FREE:
             raise ValueError(
                 "the interval cannot be distribution-free if only positives are labeled: the AUC depends on the share "
-                "of positives among the unlabeled rows. Leave it out, or label some negatives"
+                "of positives among the unlabeled rows. Leave out interval, or label some negatives"
             )
         scorer = find_scorer(self.scoring if task.prior is None else "roc_auc")
         has_unlabeled = len(rows.unlabeled) > 0

@@ -54,8 +54,9 @@ def main() -> None:
 
 
 def _show_warnings_as_notes() -> None:
-    """Print what is worth knowing about the user's data without the line of source code that it comes from."""
+    """Print what is worth knowing about the user's data, once, without the line of source code that it comes from."""
     usual = warnings.showwarning
+    printed = set()
 
     def show(
         message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: str | None = None
@@ -63,7 +64,11 @@ def _show_warnings_as_notes() -> None:
         ours = category is UserWarning or category.__module__.startswith("fewlabel")
         # By name: to import the class would import scikit-learn, which takes seconds.
         if ours or category.__name__ == "ConvergenceWarning":
-            print(one_line(f"note: {message}"), file=file or sys.stderr)
+            note = one_line(f"note: {message}")
+            # The learning curve splits the rows again, and has the warnings of the fit.
+            if note not in printed:
+                print(note, file=file or sys.stderr)
+            printed.add(note)
         # The command itself names the methods that fail.
         elif category.__name__ != "FitFailedWarning":
             usual(message, category, filename, lineno, file, line)

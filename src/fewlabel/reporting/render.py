@@ -12,6 +12,7 @@ from fewlabel.files import write_text
 from fewlabel.reporting import charts
 from fewlabel.reporting.additive import card_columns
 from fewlabel.reporting.figures import FIGURES, number_texts, signed
+from fewlabel.reporting.sentences import class_name
 from fewlabel.types import PlainDict
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ def _environment() -> "Environment":
     environment.filters["signed"] = signed
     environment.globals.update(figure_names=FIGURES, number_texts=number_texts)
     environment.filters["short"] = _short
+    environment.filters["named"] = class_name
     # A line break or a bar would end a cell of a table in Markdown.
     environment.filters["cell"] = lambda text: " ".join(str(text).split()).replace("|", "\\|")
     # JSON's texts are valid in Python source, too.

@@ -131,7 +131,7 @@ def good_for(summary: PlainDict) -> str:
     Parameters
     ----------
     summary : dict
-        With `headline`, `task`, `score_name` and `data`.
+        With `headline`, `task`, `score_name` and `data`; with more than two classes, `confusion`.
     """
     headline = summary["headline"]
     positive = class_name(summary["data"]["positive"])
@@ -140,9 +140,10 @@ def good_for(summary: PlainDict) -> str:
     if headline["score"] is None:
         return "The ranking may still be good; these labels cannot show it."
     if summary["task"] == "multiclass":
-        n_classes = len(summary["data"]["classes"])
+        n_untested = summary["confusion"]["untested"]
+        tested = f"{len(summary['data']['classes']) - n_untested} {'tested ' if n_untested else ''}classes"
         best = "Good for taking the most likely class, with a check of rows where its probability is low."
-        return f"One class against the others, averaged over {n_classes} classes. {_use(headline, best)}"
+        return f"One class against the others, averaged over {tested}. {_use(headline, best)}"
     use = _use(headline, "Good for deciding by a threshold, with a check of the rows close to it.")
     if summary["score_name"] != "AUC":
         return use
@@ -178,9 +179,9 @@ def certainty_text(summary: PlainDict, more: int) -> str:
     return _CERTAINTY.format(labels=labels, wanted=wanted, within=WITHIN, room=room, **summary["headline"])
 
 
-def class_name(name: object) -> str:
+def class_name(name: object, most: int = 60) -> str:
     """A class within a sentence: in quotes if it is a number or a mark."""
-    text = short(name)
+    text = short(name, most)
     return text if any(letter.isalpha() for letter in text) else repr(text)
 
 
