@@ -1,6 +1,8 @@
 """TableClassifier on Dask DataFrames: the labeled rows, and a sample of the others, fit into memory."""
 
 import numbers
+from dataclasses import KW_ONLY
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -8,12 +10,13 @@ import pyarrow as pa
 from sklearn.utils import check_random_state
 
 from fewlabel import labels, tables
-from fewlabel.base import Interval
+from fewlabel.base import Interval, parametrized
 from fewlabel.dask import other_samples
 from fewlabel.dask._lazy import lazily
 from fewlabel.dask.gather import MOST, gather_frame
 
 
+@parametrized
 class TableClassifier(tables.TableClassifier):
     """`fewlabel.TableClassifier` for Dask DataFrames: all labeled rows and a random sample of the unlabeled ones.
 
@@ -55,28 +58,9 @@ class TableClassifier(tables.TableClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
-        **tables.TableClassifier._parameter_constraints,
-        "n_unlabeled": [Interval(numbers.Integral, 1, MOST, closed="both")],
-        "check_sample": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        positive=None,
-        dayfirst=None,
-        special_values=None,
-        random_state=None,
-        n_unlabeled=10_000,
-        check_sample=True,
-    ):
-        super().__init__(
-            estimator, positive=positive, dayfirst=dayfirst, special_values=special_values, random_state=random_state
-        )
-        self.n_unlabeled = n_unlabeled
-        self.check_sample = check_sample
+    _: KW_ONLY
+    n_unlabeled: Annotated[int, Interval(numbers.Integral, 1, MOST, closed="both")] = 10_000
+    check_sample: bool = True
 
     def fit(self, X, y, sample_weight=None, *, callback=None):
         """Gather the labeled rows and a sample of the others, and fit the model to them.

@@ -1,8 +1,8 @@
 """TableClassifier: an encoder of tables and a classifier."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -14,15 +14,16 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from fewlabel import labels
 from fewlabel.auto import AutoClassifier, check_counts
-from fewlabel.base import HasMethods, RankingClassifier, check_weights, fit_context
+from fewlabel.base import HasMethods, RankingClassifier, check_weights, fit_context, parametrized
 from fewlabel.parts import Classes, Columns, FittedModel, ranking_model
 from fewlabel.parts.explanations import Explanation, explain_by_sampling, reference_rows
 from fewlabel.population import Selection
 from fewlabel.rows import Rows
-from fewlabel.tables.encoder import TableEncoder
+from fewlabel.tables.encoder import SpecialValues, TableEncoder
 from fewlabel.tables.kinds import as_moments
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
 from fewlabel.tables.scorecards import table_scorecard
+from fewlabel.types import Seed
 
 Callback = Callable[[int, int, str], None]
 _NO_LEAKS = "without suspected leaks"  # how the progress calls the steps of the second fit
@@ -32,6 +33,7 @@ def _if_estimator_has(name: str) -> Any:
     return available_if(lambda self: hasattr(getattr(self, "estimator_", None) or self._estimator(), name))
 
 
+@parametrized
 class TableClassifier(ClassifierMixin, BaseEstimator):
     """Classifier for tables with text, dates, categories, booleans and missing values.
 
@@ -117,31 +119,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     """
 
     __metadata_request__fit = {"callback": UNUSED}
-    threshold_: dict[str, Any] | None
-    reference_: np.ndarray | None
-    without_leaks_: dict[str, float] | None
-    _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "positive": "no_validation",
-        "dayfirst": ["boolean", None],
-        "special_values": ["array-like", Mapping, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        positive: Any = None,
-        dayfirst: bool | None = None,
-        special_values: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.positive = positive
-        self.dayfirst = dayfirst
-        self.special_values = special_values
-        self.random_state = random_state
+    estimator: Annotated[Any, HasMethods(["fit", "predict"]), None] = None
+    _: KW_ONLY
+    positive: object = None
+    dayfirst: bool | None = None
+    special_values: SpecialValues = None
+    random_state: Seed = None
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -225,7 +208,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.encoder_ = encoder
         self.leaks_ = leaks
         self.target_ = str(target or getattr(y, "name", None) or "label")
-        self.without_leaks_ = None
+        self.without_leaks_: dict[str, float] | None = None
         self.classes_, positions = labels.sorted_classes(read.classes)
         self.positive_ = int(positions[1]) if len(positions) == 2 else None
         weight = None if sample_weight is None else check_weights(sample_weight, features)
@@ -251,8 +234,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         self.estimator_ = self._estimator()
         self._set_directions(self.estimator_, np.arange(rows.X.shape[1]))
-        self.threshold_ = None
-        self.reference_ = reference_rows(rows.X)
+        self.threshold_: dict[str, Any] | None = None
+        self.reference_: np.ndarray | None = reference_rows(rows.X)
         if isinstance(self.estimator_, AutoClassifier):
             check_counts(rows.classes, rows.codes)  # here, where the classes have their names
             self._fit_auto(self.estimator_, rows.X, rows, callback)

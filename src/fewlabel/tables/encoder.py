@@ -1,7 +1,8 @@
 """TableEncoder: a table with text, dates, categories, booleans and missing values as numbers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabel.base import fit_context
+from fewlabel.base import fit_context, parametrized
 from fewlabel.exceptions import TableError
 from fewlabel.parts import Columns
 from fewlabel.parts.cells import Cells
@@ -17,9 +18,12 @@ from fewlabel.tables.kinds import ReadColumns, read_columns
 from fewlabel.tables.learning import learn_column
 from fewlabel.tables.profile import profile_columns
 from fewlabel.text import distinct
-from fewlabel.types import PlainDict
+from fewlabel.types import PlainDict, Seed
+
+SpecialValues = Annotated[Any, "array-like", Mapping, None]
 
 
+@parametrized
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode a table with text, dates, categories, booleans and missing values as numbers.
 
@@ -92,16 +96,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [nan, 0. , 1. , 0. ]])
     """
 
-    _parameter_constraints: dict = {
-        "dayfirst": ["boolean", None],
-        "special_values": ["array-like", Mapping, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(self, *, dayfirst: bool | None = None, special_values: Any = None, random_state: Any = None) -> None:
-        self.dayfirst = dayfirst
-        self.special_values = special_values
-        self.random_state = random_state
+    _: KW_ONLY
+    dayfirst: bool | None = None
+    special_values: SpecialValues = None
+    random_state: Seed = None
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
