@@ -243,18 +243,12 @@ def _numbers(graph, column):
 
 
 def _categories(graph, column):
-    places = {}
-    for category, features in zip(column.categories, column.encode(column.categories)):
-        if features.any():
-            places[category] = int(features.argmax())
-    gap = column.gap()
-    gap_place = int(gap.argmax()) if gap.any() else -1
-    places.update(dict.fromkeys(sorted(NULL_TEXTS), gap_place))
+    places = column.places | dict.fromkeys(sorted(NULL_TEXTS), column.gap_place)
     cells = _Value(graph, column.name)
     attributes = dict(keys_strings=list(places), values_int64s=list(places.values()), default_int64=-1)
     place = cells.then("LabelEncoder", domain=_ML, **attributes)
     is_blank = cells.then("RegexFullMatch", pattern=_SPACES)
-    place = is_blank.then("Where", np.array(gap_place), place)
+    place = is_blank.then("Where", np.array(column.gap_place), place)
     # No feature has the place -1 of a category that the fit did not see.
     return place.then("Equal", np.arange(column.n_outputs)[None]).astype(np.float64)
 

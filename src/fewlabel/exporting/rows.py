@@ -111,19 +111,16 @@ def _thresholds(part):
 
 def _cells(column, features):
     """Cells of a column that have these features, about."""
-    if isinstance(column, parts.BooleanColumn):
-        return np.where(np.isnan(features[:, 0]), np.nan, features[:, 0] > 0.5)
     if not isinstance(column, parts.CategoryColumn):
         cells = features[:, 0].copy()
         for flag, value in enumerate(column.special, start=1):
             cells[features[:, flag] == 1] = float(value)
         return cells
-    texts = [*column.categories, None][int(column.drop_first) :]
     cells = np.full(len(features), _UNSEEN, dtype=object)
-    is_known = features.any(axis=1)
-    places = features[is_known].argmax(axis=1)
-    cells[is_known] = np.array(texts, dtype=object)[places]
-    if column.drop_first and column.categories:
-        cells[~is_known] = column.categories[0]
-        cells[::20] = _UNSEEN
+    if column.missing:
+        cells[features[:, column.gap_place] == 1] = None
+    for category, place in column.places.items():
+        # The first of two has no feature.
+        cells[features[:, place] == 1 if place >= 0 else ~features.any(axis=1)] = category
+    cells[::20] = _UNSEEN
     return cells

@@ -14,7 +14,7 @@ from fewlabel.exporting.flat_trees import flat_trees
 from fewlabel.exporting.rows import readable
 from fewlabel.parts import FittedModel, Formula, Steps
 from fewlabel.parts.cells import LARGEST_NUMBER
-from fewlabel.parts.columns import Column
+from fewlabel.parts.columns import MISSING, OTHER, Column
 from fewlabel.parts.notations import FALSE_WORDS, NULL_TEXTS, TRUE_WORDS, parse_number
 from fewlabel.parts.numbers import RANK_EDGE
 from fewlabel.parts.trees import NO_CHILD
@@ -106,21 +106,21 @@ class _Refused:
 
 def _features(column: Column) -> list[Any]:
     has_words = any(math.isnan(parse_number(value)) for value in column.special)
-    is_read = isinstance(column, (parts.BooleanColumn, parts.NumberColumn, parts.CategoryColumn))
-    if column.notation or has_words or not is_read:
+    values = column.known_values()
+    is_number = isinstance(column, parts.NumberColumn)
+    if column.notation or has_words or not (is_number or values):
         return [_Refused(column)] * column.n_outputs
     holds = conditions(column)
-    if isinstance(column, parts.BooleanColumn):
-        # All that is neither yes nor no is missing.
-        return [_Cases({holds["= no"]: 0.0, holds["= yes"]: 1.0}, math.nan)]
-    if isinstance(column, parts.CategoryColumn):
-        shown = [f"= {category}" for category in column.categories[int(column.drop_first) :]]
-        shown += ["missing"] * column.missing
-        return [_Cases({holds[value]: 1.0}, 0.0) for value in shown]
-    plain = f"t.{quoted(column.name)}"
-    for value in column.special:
-        plain = f"NULLIF({plain}, {value})"
-    return [_Number(plain), *(_Cases({holds[f"= {value}"]: 1.0}, 0.0) for value in column.special)]
+    features: list[Any] = []
+    for k, otherwise in enumerate(values.get(OTHER, column.gap())):
+        arms = {holds[text]: of[k] for text, of in values.items() if text in holds and of[k] != otherwise}
+        features.append(_Cases(arms, otherwise))
+    if is_number:
+        plain = f"t.{quoted(column.name)}"
+        for value in column.special:
+            plain = f"NULLIF({plain}, {value})"
+        features[0] = _Number(plain)
+    return features
 
 
 def conditions(column: Column) -> dict[str, str]:
@@ -137,13 +137,13 @@ def conditions(column: Column) -> dict[str, str]:
     """
     name = f"t.{quoted(column.name)}"
     if isinstance(column, parts.NumberColumn):
-        return {"missing": f"{name} IS NULL", **{f"= {value}": f"{name} = {value}" for value in column.special}}
+        return {MISSING: f"{name} IS NULL", **{f"= {value}": f"{name} = {value}" for value in column.special}}
     word = f"CAST({name} AS VARCHAR)"
     if isinstance(column, parts.BooleanColumn):
         lower = f"LOWER(TRIM({word}))"
         return {"= no": f"{lower} IN ({listed(FALSE_WORDS)})", "= yes": f"{lower} IN ({listed(TRUE_WORDS)})"}
     is_gap = f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({listed(NULL_TEXTS)})"
-    return {"missing": is_gap, **{f"= {category}": f"{word} = {text(category)}" for category in column.categories}}
+    return {MISSING: is_gap, **{f"= {category}": f"{word} = {text(category)}" for category in column.categories}}
 
 
 def _case(condition: str, yes: str, no: str) -> str:

@@ -28,6 +28,8 @@ _LONGEST_KEPT = 1000  # characters of such a text
 _GRAMS_AT_ONCE = 2**17
 _ROWS_AT_ONCE = 2**11
 _NONE: Sequence[str] = ()
+OTHER = "other"  # categories that the fit did not see
+MISSING = "missing"
 CALENDAR = ("year", "month", "day", "hour", "total_seconds")
 
 
@@ -55,6 +57,10 @@ class Column(Part):
         """Features of a missing value."""
         return np.full(self.n_outputs, np.nan)
 
+    def known_values(self) -> dict[str, np.ndarray]:
+        """Features of the values that have some of their own, such as "= yes", and of `OTHER` and `MISSING`."""
+        return {}
+
     def features(self, cells: Cells, memo: dict[str, np.ndarray]) -> np.ndarray:
         """Features of the values of converted cells; with codes, the last row is that of a gap."""
         encoded = self.encode(cells.values)
@@ -80,6 +86,10 @@ class NumberColumn(Column):
 
     def encode(self, values):
         return values[:, None]
+
+    def known_values(self):
+        flags = np.eye(self.n_outputs)[1:]
+        return {f"= {text}": self.gap() + flag for text, flag in zip(self.special, flags)}
 
 
 class SpecialNumberColumn(NumberColumn):
@@ -120,6 +130,9 @@ class BooleanColumn(Column):
 
     def encode(self, values):
         return values[:, None]
+
+    def known_values(self):
+        return {"= no": np.zeros(1), "= yes": np.ones(1), MISSING: self.gap()}
 
 
 class DateColumn(Column):
@@ -187,23 +200,30 @@ class CategoryColumn(Column):
         return len(self.categories) + self.missing - self.drop_first
 
     @functools.cached_property
-    def _places(self):
+    def places(self) -> dict[str, int]:
+        """The feature of each category; -1 for the one without."""
         return {category: place - self.drop_first for place, category in enumerate(self.categories)}
 
+    @property
+    def gap_place(self) -> int:
+        """The feature of gaps, the last one; -1 if they have none."""
+        return self.n_outputs - 1 if self.missing else -1
+
     def encode(self, values):
-        n_missing = len(self.categories) - self.drop_first
         features = np.zeros((len(values), self.n_outputs))
         for row, text in enumerate(values):
-            if is_null(text):
-                place = n_missing if self.missing else -1
-            else:
-                place = self._places.get(text, -1)
+            place = self.gap_place if is_null(text) else self.places.get(text, -1)
             if place >= 0:
                 features[row, place] = 1.0
         return features
 
     def gap(self):
         return self.encode([""])[0]
+
+    def known_values(self):
+        encoded = self.encode(self.categories)
+        values = {f"= {name}": features for name, features in zip(self.categories, encoded)}
+        return {**values, OTHER: np.zeros(self.n_outputs), MISSING: self.gap()}
 
 
 class TextColumn(Column):

@@ -9,11 +9,9 @@ import pandas as pd
 from fewlabel import inspection
 from fewlabel.auto import AdditiveMember, additive_member
 from fewlabel.inspection import check_points, contributions, step_intervals
-from fewlabel.parts import BooleanColumn, CategoryColumn, Columns, FittedModel, NumberColumn
+from fewlabel.parts import Columns, FittedModel, NumberColumn
 from fewlabel.parts.columns import Column
 
-OTHER = "other"
-MISSING = "missing"
 Features = dict[int, float]  # by their positions
 
 
@@ -48,29 +46,16 @@ def _rows_of(encoder: Columns, column: Column, edges: dict[int, np.ndarray]) -> 
     A block is a column; of a date or a free text it is one of the features. `edges` are those of the features in use.
     """
     group = encoder.groups[column.name].tolist()
+    values = column.known_values()
     if isinstance(column, NumberColumn):
         gap = dict(zip(group, column.gap()))
         yield from _intervals(column.name, edges.get(group[0], np.empty(0)), gap)
-    elif not isinstance(column, (BooleanColumn, CategoryColumn)):
+    elif not values:
         for feature in group:
             if feature in edges:
                 yield from _intervals(encoder.features[feature], edges[feature], {feature: np.nan})
-    for text, features in _values_of(column).items():
+    for text, features in values.items():
         yield (column.name, text, np.nan, np.nan), dict(zip(group, features))
-
-
-def _values_of(column: Column) -> dict[str, Any]:
-    """The values of a column with a row of their own, and their features."""
-    if isinstance(column, BooleanColumn):
-        return {"= no": [0.0], "= yes": [1.0], MISSING: [np.nan]}
-    values = {}
-    if isinstance(column, CategoryColumn):
-        encoded = column.encode(column.categories)
-        values = {f"= {name}": features for name, features in zip(column.categories, encoded)}
-        values |= {OTHER: np.zeros(column.n_outputs), MISSING: column.gap()}
-    for flag, text in enumerate(column.special, start=1):
-        values[f"= {text}"] = column.gap() + np.eye(column.n_outputs)[flag]
-    return values
 
 
 def _intervals(block: str, edges: np.ndarray, gap: Features) -> Iterator[tuple[tuple, Features]]:

@@ -9,14 +9,8 @@ from fewlabel.auto import AdditiveMember
 from fewlabel.exporting import Statement
 from fewlabel.exporting.sql import conditions, quoted
 from fewlabel.inspection import check_points
-from fewlabel.parts.columns import Column
-from fewlabel.tables.scorecards import (
-    MISSING,
-    OTHER,
-    additive_booster,
-    round_card,
-    table_scorecard,
-)
+from fewlabel.parts.columns import MISSING, OTHER, Column
+from fewlabel.tables.scorecards import additive_booster, round_card, table_scorecard
 
 
 def scorecard_sql(
