@@ -30,21 +30,16 @@ def describe_run(
     options: FitOptions, rows: TableRows, column: LabelColumn, digest: TableDigest, summary: PlainDict
 ) -> PlainDict:
     """The manifest of a fit, without the digest of its model, which is not written yet."""
-    data = summary["data"]
-    try:
-        user = getuser()
-    except (KeyError, OSError):  # an account without a name
-        user = "unknown"
     return {
         "manifest": MANIFEST_FORMAT,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "user": user,
+        "user": _user(),
         "machine": platform.node(),
         "command": summary["command"],
         "options": given_options(options, omit=_WITHOUT_EFFECT),
         "seed": options.seed,
         "table": _describe_table(rows, digest),
-        "labels": _describe_labels(options, rows, column, data),
+        "labels": _describe_labels(options, rows, column, summary["data"]),
         "checks": _outcomes(summary),
         "decisions": _decisions(summary),
         "versions": {**summary["versions"], **_more_versions()},
@@ -52,14 +47,27 @@ def describe_run(
     }
 
 
+def _user() -> str:
+    try:
+        return getuser()
+    # An account without a name.
+    except (KeyError, OSError):
+        return "unknown"
+
+
 def _describe_table(rows: TableRows, digest: TableDigest) -> PlainDict:
     source = rows.source
-    query = source.query
+    files = []
+    for path in source.files:
+        files.append({"name": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)})
+    query_digest = None
+    if source.query is not None:
+        query_digest = hashlib.sha256(source.query.encode()).hexdigest()
     return {
         "origin": source.origin,
-        "query": query,
-        "query_sha256": None if query is None else hashlib.sha256(query.encode()).hexdigest(),
-        "files": [{"name": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)} for path in source.files],
+        "query": source.query,
+        "query_sha256": query_digest,
+        "files": files,
         "rows": len(rows.table),
         "columns": rows.table.shape[1],
         "content_sha256": digest.content,
@@ -70,22 +78,30 @@ def _describe_table(rows: TableRows, digest: TableDigest) -> PlainDict:
 def _describe_labels(options: FitOptions, rows: TableRows, column: LabelColumn, data: PlainDict) -> PlainDict:
     """How many labels there are, and from where and when."""
     is_labeled = column.labels.codes >= 0
-    n_answered = 0 if rows.merged is None else int((is_labeled & (rows.merged.order >= 0)).sum())
-    sources: list[PlainDict] = [
-        {"source": "the table", "labels": data["labeled"] - n_answered, "first": None, "last": None}
-    ]
+    n_of_table = data["labeled"]
+    if rows.merged is not None:
+        n_of_table -= int((is_labeled & (rows.merged.order >= 0)).sum())
+    sources: list[PlainDict] = [{"source": "the table", "labels": n_of_table, "first": None, "last": None}]
     for path in options.reading.answers or ():
         answers = read_answers(path)
+        about: PlainDict = {"source": str(path), "sha256": sha256(path), "labels": len(answers)}
+        # Sheets of a spreadsheet have no times.
         times = [time for time in answers[TIME] if time]
-        about = {"source": str(path), "sha256": sha256(path), "labels": len(answers)}
-        sources.append({**about, "first": min(times, default=None), "last": max(times, default=None)})
-    by_class = data["labeled_by_class"]
-    by_month = None if options.time is None else _by_month(options, rows, is_labeled)
-    return {"by_class": by_class, "unlabeled": data["unlabeled"], "sources": sources, "by_month": by_month}
+        about["first"] = min(times, default=None)
+        about["last"] = max(times, default=None)
+        sources.append(about)
+    return {
+        "by_class": data["labeled_by_class"],
+        "unlabeled": data["unlabeled"],
+        "sources": sources,
+        "by_month": _by_month(options, rows, is_labeled),
+    }
 
 
 def _by_month(options: FitOptions, rows: TableRows, is_labeled: np.ndarray) -> dict[str, int] | None:
-    """Number of labels by the month in which their rows were recorded; None if --time is no date."""
+    """Number of labels by the month in which their rows were recorded; None without --time, or if it is no date."""
+    if options.time is None:
+        return None
     moments = as_moments(rows.table[options.time], dayfirst=options.reading.day_first)
     if moments.dtype.kind != "M":
         return None
@@ -95,29 +111,34 @@ def _by_month(options: FitOptions, rows: TableRows, is_labeled: np.ndarray) -> d
 
 def _outcomes(summary: PlainDict) -> list[PlainDict]:
     """What was looked at, and what was found."""
-    data = summary["data"]
-    leaks = data["leaks"]
-    found = [
-        ("how the table is read", summary["notes"]),
-        ("labels are a random sample of the rows", [summary["selection"]["text"] or "every row is labeled"]),
-        ("columns known only after the label", [f"suspected: {name}" for name in leaks] or ["none suspected"]),
-        ("what to know before relying on the model", summary["cautions"]),
+    sample = summary["selection"]["text"] or "every row is labeled"
+    leaks = [f"suspected: {name}" for name in summary["data"]["leaks"]]
+    return [
+        {"check": "how the table is read", "outcome": summary["notes"]},
+        {"check": "labels are a random sample of the rows", "outcome": [sample]},
+        {"check": "columns known only after the label", "outcome": leaks or ["none suspected"]},
+        {"check": "what to know before relying on the model", "outcome": summary["cautions"]},
     ]
-    return [{"check": name, "outcome": outcome} for name, outcome in found]
 
 
 def _decisions(summary: PlainDict) -> PlainDict:
     """What was decided, by options or by the fit."""
-    threshold = summary["decisions"]
-    members = [row for row in summary["leaderboard"] if row["family"] != "ensemble"]
-    chosen = {row["method"]: row["weight"] for row in members if row["weight"]}
+    chosen = {}
+    for row in summary["leaderboard"]:
+        if row["family"] != "ensemble" and row["weight"]:
+            chosen[row["method"]] = row["weight"]
+    headline = summary["headline"]
+    threshold = None
+    decisions = summary["decisions"]
+    if decisions is not None:
+        threshold = {"rule": decisions["rule"], "score_above": decisions["threshold"]}
     return {
         "positive": summary["data"]["positive"],
         "columns_left_out": summary["data"]["dropped"],
         "methods": chosen,
-        "estimates_are_for": summary["headline"]["population"],
-        "headline": {name: summary["headline"][name] for name in ("score", "low", "high", "reason")},
-        "threshold": None if threshold is None else {"rule": threshold["rule"], "score_above": threshold["threshold"]},
+        "estimates_are_for": headline["population"],
+        "headline": {name: headline[name] for name in ("score", "low", "high", "reason")},
+        "threshold": threshold,
     }
 
 
@@ -137,7 +158,8 @@ def differences(before: PlainDict, now: PlainDict) -> list[str]:
     table = before["table"]
     new_table = now["table"]
     if table["content_sha256"] != new_table["content_sha256"]:
-        found.append(f"the table has other rows, columns or labels ({new_table['rows']} rows, before {table['rows']})")
+        sizes = f"{new_table['rows']} rows, before {table['rows']}"
+        found.append(f"the table has other rows, columns or labels ({sizes})")
     elif table["order_sha256"] != new_table["order_sha256"]:
         found.append("the rows come in another order (of a database: add ORDER BY to the query)")
     if table["query_sha256"] != new_table["query_sha256"]:
@@ -152,8 +174,13 @@ def differences(before: PlainDict, now: PlainDict) -> list[str]:
 
 def _changes(before: PlainDict, now: PlainDict, missing: str) -> list[str]:
     """What each name stands for that has another value than before."""
-    changed = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
-    return [f"{name} is {now.get(name, missing)}, before {before.get(name, missing)}" for name in changed]
+    changed = []
+    for name in sorted({*before, *now}):
+        old = before.get(name, missing)
+        new = now.get(name, missing)
+        if old != new:
+            changed.append(f"{name} is {new}, before {old}")
+    return changed
 
 
 def _digests(manifest: PlainDict) -> list[Any]:
@@ -177,7 +204,8 @@ def compare_with(path: Path, now: PlainDict) -> str:
     causes = differences(before, now)
     listed = "; ".join(causes)
     if before["model"]["sha256"] == now["model"]["sha256"]:
-        return f"the model is that of {path}, bit for bit" + (f", although {listed}" if causes else "")
+        same = f"the model is that of {path}, bit for bit"
+        return f"{same}, although {listed}" if causes else same
     if not causes:
         listed = "table, options and versions are the same, so a time budget or another processor made the difference"
     raise ValueError(f"the model is not that of {path}: {listed}")

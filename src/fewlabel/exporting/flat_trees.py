@@ -24,16 +24,12 @@ def flat_trees(formula: Formula) -> Trees:
     if isinstance(formula, Steps):
         return _trees_of_steps(formula)
     if isinstance(formula, SymmetricTrees):
-        trees = [_unfold(formula, number) for number in range(len(formula.columns))]
-        joined = Trees.join(trees, formula.n_inputs, formula.start)
-        rounds = formula.single
-    else:
-        joined = formula
-        rounds = formula.single_values
-    if not rounds:
-        return joined
-    thresholds = thresholds_before_rounding(joined.threshold)
-    return replace(joined, threshold=thresholds, single_values=False, single_sums=False)
+        trees = [_unfold(formula, number) for number in range(formula.n_trees)]
+        formula = Trees.join(trees, formula.n_inputs, formula.start, single_values=formula.single)
+    if not formula.single_values:
+        return formula
+    thresholds = thresholds_before_rounding(formula.threshold)
+    return replace(formula, threshold=thresholds, single_values=False, single_sums=False)
 
 
 def thresholds_before_rounding(thresholds: np.ndarray) -> np.ndarray:
@@ -47,37 +43,43 @@ def thresholds_before_rounding(thresholds: np.ndarray) -> np.ndarray:
     -------
     ndarray
     """
+    infinity = np.float32(np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
-        below = thresholds.astype(np.float32)
-        below = np.where(below > thresholds, np.nextafter(below, np.float32(-np.inf)), below)
-        above = np.nextafter(below, np.float32(np.inf))
-    # Rounding treats infinity as the number that would follow the largest one.
-    low = np.clip(below.astype(np.float64), -_AFTER_SINGLES, _AFTER_SINGLES)
-    high = np.clip(above.astype(np.float64), -_AFTER_SINGLES, _AFTER_SINGLES)
-    middle = low / 2 + high / 2
+        rounded = thresholds.astype(np.float32)
+        lower = np.nextafter(rounded, -infinity)
+        below = np.where(rounded > thresholds, lower, rounded)
+        above = np.nextafter(below, infinity)
+    middle = _wide(below) / 2 + _wide(above) / 2
     # A number in the middle is rounded to the even one.
     is_even = below.view(np.int32) % 2 == 0
-    largest = np.where(is_even, middle, np.nextafter(middle, -np.inf))
+    before_middle = np.nextafter(middle, -np.inf)
+    largest = np.where(is_even, middle, before_middle)
     return np.where(below == np.inf, np.inf, largest)
+
+
+def _wide(singles):
+    """Numbers of 32 bits as such of 64; rounding treats infinity as the number that would follow the largest one."""
+    return np.clip(singles.astype(np.float64), -_AFTER_SINGLES, _AFTER_SINGLES)
 
 
 def _unfold(formula, number):
     """A symmetric tree as a binary one."""
-    n_splits = 2**formula.depth - 1
-    nodes = np.arange(n_splits + 2**formula.depth)
-    is_leaf = nodes >= n_splits
+    n_leaves = formula.n_leaves
+    nodes = np.arange(2 * n_leaves - 1)
+    # The nodes of a level follow those of the one above, and the last level are the leaves.
+    is_leaf = nodes >= n_leaves - 1
     level = np.log2(nodes + 1).astype(int)
     value = np.zeros((len(nodes), formula.n_outputs))
     value[is_leaf] = formula.values[:, number].T
-    # Leaves have a level of their own, at which nothing is compared.
-    return dict(
-        feature=np.append(formula.columns[number], 0)[level],
-        threshold=np.append(formula.thresholds[number], 0.0)[level],
-        left=np.where(is_leaf, NO_CHILD, 2 * nodes + 1),
-        right=np.where(is_leaf, NO_CHILD, 2 * nodes + 2),
-        missing_left=~np.append(formula.missing_up[number], False)[level],
-        value=value,
-    )
+    # At the level of the leaves nothing is compared.
+    feature = np.append(formula.columns[number], 0)
+    threshold = np.append(formula.thresholds[number], 0.0)
+    missing_up = np.append(formula.missing_up[number], False)
+    tree = {"feature": feature[level], "threshold": threshold[level], "missing_left": ~missing_up[level]}
+    tree["left"] = np.where(is_leaf, NO_CHILD, 2 * nodes + 1)
+    tree["right"] = np.where(is_leaf, NO_CHILD, 2 * nodes + 2)
+    tree["value"] = value
+    return tree
 
 
 def _trees_of_steps(formula):
@@ -86,7 +88,8 @@ def _trees_of_steps(formula):
         edges, values = formula.function(k)
         trees.append(search_tree(column, edges, values, formula.missing[k]))
     if not trees:
-        trees = [search_tree(0, np.empty(0), np.zeros(1), 0.0)]
+        nothing = search_tree(0, np.empty(0), np.zeros(1), 0.0)
+        trees.append(nothing)
     return Trees.join(trees, formula.n_inputs, np.zeros(1))
 
 
@@ -106,28 +109,36 @@ def search_tree(column: int, edges: np.ndarray, values: np.ndarray, missing: flo
     dict of ndarray
         As `Trees.join` takes them.
     """
-    # Threshold, left and right child, and value of each node; only missing values go right at the root.
-    nodes = [[np.inf, 1, 2, 0.0]]
+    threshold: list[float] = []
+    left: list[int] = []
+    right: list[int] = []
+    value: list[float] = []
+
+    def leaf(number):
+        """Add a leaf; return its place."""
+        threshold.append(0.0)
+        left.append(NO_CHILD)
+        right.append(NO_CHILD)
+        value.append(number)
+        return len(value) - 1
 
     def add(low, high):
-        """Add the nodes of the values from `low` to `high`; return the first."""
-        place = len(nodes)
-        node = [0.0, NO_CHILD, NO_CHILD, values[low]]
-        nodes.append(node)
+        """Add the nodes of the values from `low` to `high`; return the place of the first."""
+        place = leaf(values[low])
         if low < high:
             middle = (low + high) // 2
-            node[:3] = [edges[middle], add(low, middle), add(middle + 1, high)]
+            threshold[place] = edges[middle]
+            left[place] = add(low, middle)
+            right[place] = add(middle + 1, high)
         return place
 
-    add(0, len(values) - 1)
-    nodes[0][2] = len(nodes)
-    nodes.append([0.0, NO_CHILD, NO_CHILD, missing])
-    threshold, left, right, value = np.array(nodes).T
-    return dict(
-        feature=np.full(len(nodes), column),
-        threshold=threshold,
-        left=left.astype(int),
-        right=right.astype(int),
-        missing_left=np.zeros(len(nodes), dtype=bool),
-        value=value[:, None],
-    )
+    # Only missing values go right at the root.
+    root = leaf(0.0)
+    threshold[root] = np.inf
+    left[root] = add(0, len(values) - 1)
+    right[root] = leaf(missing)
+    tree = {"threshold": np.array(threshold), "left": np.array(left), "right": np.array(right)}
+    tree["value"] = np.array(value)[:, None]
+    tree["feature"] = np.full(len(value), column)
+    tree["missing_left"] = np.zeros(len(value), dtype=bool)
+    return tree
