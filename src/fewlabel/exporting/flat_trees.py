@@ -1,16 +1,17 @@
 """Every sum of trees or step functions as plain binary trees that compare 64-bit numbers."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from fewlabel.parts import Formula, Steps, SymmetricTrees, Trees
+from fewlabel.parts import Steps, SymmetricTrees, Trees
 from fewlabel.parts.trees import NO_CHILD
 
 _AFTER_SINGLES = 2.0**128  # what would follow the largest number of 32 bits
 
 
-def flat_trees(formula: Formula) -> Trees:
+def flat_trees(formula: Any) -> Trees:
     """The same sum as binary trees whose thresholds are for values that are not rounded.
 
     Parameters

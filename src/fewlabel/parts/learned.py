@@ -62,7 +62,8 @@ def formula_of(estimator, n_outputs):
         return Opaque(estimator, int(estimator.n_features_in_), n_outputs)
     # Probabilities of both classes.
     if n_outputs == 1 and formula.n_outputs == 2:
-        return Chain([formula, Select(np.array([1]), 2)])
+        of_second = Select(np.array([1]), 2)
+        return Chain([formula, of_second])
     return formula
 
 
@@ -90,7 +91,8 @@ def model_of(estimator):
         return FittedModel(formula, Shares(n_classes), classes, None)
     if n_classes > 2:
         return FittedModel(formula, Softmax(1.0, n_classes), classes, None)
-    return FittedModel(formula, Sigmoids(np.zeros(1), np.ones(1), np.zeros(1)), classes, 1)
+    link = Sigmoids(np.zeros(1), np.ones(1), np.zeros(1))
+    return FittedModel(formula, link, classes, 1)
 
 
 def ranking_model(estimator):
@@ -107,28 +109,34 @@ def ranking_model(estimator):
     formula = formula_of(estimator, 1)
     if isinstance(formula, Opaque):
         return None
-    slope, intercept = np.reshape(_floats(estimator.calibration_), (2, 1))
+    calibration = _floats(estimator.calibration_)
+    slope, intercept = calibration[:, None]
+    link = Sigmoids(np.zeros(1), slope, intercept)
     about = {}
     if getattr(estimator, "shape_functions_", None):
         importances = estimator.feature_importances_.tolist()
-        about["additive"] = {"calibration": estimator.calibration_.tolist(), "importances": importances}
-    names = getattr(estimator, "feature_names_in_", None)
-    link = Sigmoids(np.zeros(1), slope, intercept)
+        about["additive"] = {"calibration": calibration.tolist(), "importances": importances}
+    names = None
+    if hasattr(estimator, "feature_names_in_"):
+        names = list(estimator.feature_names_in_)
+    classes = Classes.of(estimator.classes_)
     positive = int(getattr(estimator, "positive_", 1))
-    names = None if names is None else list(names)
-    return FittedModel(formula, link, Classes.of(estimator.classes_), positive, names=names, about=about)
+    return FittedModel(formula, link, classes, positive, names=names, about=about)
 
 
 def _formula(estimator):
     """The formula of an estimator of a library that is known; None for others."""
+    library = type(estimator).__module__.split(".")[0]
     convert = _CONVERTERS.get(type(estimator).__name__)
-    if convert is None or type(estimator).__module__.split(".")[0] not in _LIBRARIES:
+    if convert is None or library not in _LIBRARIES:
         return None
     return convert(estimator)
 
 
 def _linear(model):
-    return Linear(np.atleast_2d(_floats(model.coef_)), np.atleast_1d(_floats(model.intercept_)))
+    coef = np.atleast_2d(_floats(model.coef_))
+    intercept = np.atleast_1d(_floats(getattr(model, "intercept_", 0.0)))
+    return Linear(coef, intercept)
 
 
 def _floats(values):
@@ -145,7 +153,8 @@ def _neighbors(model):
     from fewlabel.foreign.scikit_learn import neighbor_rows
 
     rows, codes = neighbor_rows(model)
-    return Neighbors(_floats(rows), codes, len(model.classes_), int(model.n_neighbors))
+    n_classes = len(model.classes_)
+    return Neighbors(_floats(rows), codes, n_classes, int(model.n_neighbors))
 
 
 def _support_vectors(model):
@@ -163,6 +172,7 @@ def _support_vectors(model):
     intercept = _floats(model.intercept_)
     if n_classes == 2:
         return Chain([kernel, Linear(_floats(model.dual_coef_), intercept)])
+    # Ties are broken by another rule, and "ovo" has a score per pair.
     if model.decision_function_shape != "ovr" or model.break_ties:
         return None
     # Row j - 1 of the coefficients of class i, or row i of those of class j, compares the two.
@@ -170,19 +180,23 @@ def _support_vectors(model):
     coef = []
     for i, j in combinations(range(n_classes), 2):
         of_second = np.where(owner == j, model.dual_coef_[i], 0.0)
-        coef.append(np.where(owner == i, model.dual_coef_[j - 1], of_second))
-    return Chain([kernel, Linear(_floats(coef), intercept), PairsOfClasses(n_classes)])
+        of_both = np.where(owner == i, model.dual_coef_[j - 1], of_second)
+        coef.append(of_both)
+    pairs = Linear(_floats(coef), intercept)
+    return Chain([kernel, pairs, PairsOfClasses(n_classes)])
 
 
 def _forest(model, all_classes=False):
     """The mean of trees of scikit-learn, of which a decision tree is one."""
     if model.n_outputs_ != 1:
         return None
+    # Of two classes the second is enough.
     first_class = 1 if len(model.classes_) == 2 and not all_classes else 0
     trees = []
     for estimator in getattr(model, "estimators_", [model]):
         nodes = estimator.tree_
-        tree = {"feature": nodes.feature, "threshold": nodes.threshold, "missing_left": nodes.missing_go_to_left}
+        tree = {"feature": nodes.feature, "threshold": nodes.threshold}
+        tree["missing_left"] = nodes.missing_go_to_left
         tree["left"] = nodes.children_left
         tree["right"] = nodes.children_right
         tree["value"] = nodes.value[:, 0, first_class:]
@@ -200,20 +214,23 @@ def _hist_boosting(model):
     trees = []
     for nodes in chain.from_iterable(stages):
         is_leaf = nodes["is_leaf"].astype(bool)
-        tree = {"feature": nodes["feature_idx"], "threshold": nodes["num_threshold"]}
+        tree = {"feature": nodes["feature_idx"], "threshold": nodes["num_threshold"], "value": nodes["value"]}
         tree["missing_left"] = nodes["missing_go_to_left"].astype(bool)
-        tree["left"] = np.where(is_leaf, NO_CHILD, nodes["left"].astype(np.int64))
-        tree["right"] = np.where(is_leaf, NO_CHILD, nodes["right"].astype(np.int64))
-        tree["value"] = nodes["value"]
+        for side in ("left", "right"):
+            children = nodes[side].astype(np.int64)
+            tree[side] = np.where(is_leaf, NO_CHILD, children)
         trees.append(tree)
     return _join_in_turns(trees, model, start)
 
 
 def _join_in_turns(trees, model, start, **settings):
     """Trees with one value per leaf, of which the first is for the first output, the next for the next one."""
+    n_outputs = len(start)
     for k, tree in enumerate(trees):
-        value = np.zeros((len(tree["left"]), len(start)))
-        value[:, k % len(start)] = np.where(tree["left"] == NO_CHILD, tree["value"], 0.0)
+        is_leaf = tree["left"] == NO_CHILD
+        value = np.zeros((len(is_leaf), n_outputs))
+        # Inner nodes of some libraries have a value, too.
+        value[is_leaf, k % n_outputs] = tree["value"][is_leaf]
         tree["value"] = value
     return Trees.join(trees, model.n_features_in_, start, **settings)
 
@@ -228,14 +245,16 @@ def _xgboost(model):
     table = booster.trees_to_dataframe().astype({"Tree": int, "Split": float, "Gain": float})
     table = table.astype(dict.fromkeys(("ID", "Yes", "No", "Missing"), object))
     split = table["Split"].fillna(0.0).to_numpy(dtype=np.float32)
-    nodes = table.assign(
-        feature=[0 if name == "Leaf" else int(name[1:]) for name in table["Feature"]],
-        # XGBoost goes left below the split, not at it.
-        threshold=np.nextafter(split, np.float32(-np.inf)),
-        missing_left=(table["Missing"] == table["Yes"]).fillna(False).astype(bool),
-    ).rename(columns={"ID": "node", "Yes": "left", "No": "right", "Gain": "value"})
+    nodes = table.rename(columns={"ID": "node", "Yes": "left", "No": "right", "Gain": "value"})
+    # Columns are called f0, f1 and so on.
+    nodes["feature"] = [0 if name == "Leaf" else int(name[1:]) for name in table["Feature"]]
+    # XGBoost goes left below the split, not at it.
+    nodes["threshold"] = np.nextafter(split, np.float32(-np.inf))
+    to_left = table["Missing"] == table["Yes"]
+    nodes["missing_left"] = to_left.fillna(False).astype(bool)
+    trees = _trees_of_table(nodes, "Tree")
     start = _xgboost_start(booster, _n_outputs(model))
-    return _join_in_turns(_trees_of_table(nodes, "Tree"), model, start, single_values=True, single_sums=True)
+    return _join_in_turns(trees, model, start, single_values=True, single_sums=True)
 
 
 def _trees_of_table(table, number):
@@ -252,9 +271,11 @@ def _trees_of_table(table, number):
 
 def _xgboost_start(booster, n_outputs):
     """The base score before the first tree, on the scale of the sums."""
-    text = json.loads(booster.save_config())["learner"]["learner_model_param"]["base_score"]
+    config = json.loads(booster.save_config())
+    text = config["learner"]["learner_model_param"]["base_score"]
     score = np.atleast_1d(np.asarray(json.loads(text), dtype=np.float32))
     if n_outputs == 1:
+        # As XGBoost computes the log-odds, to the last bit.
         return -np.log(np.float32(1.0) / score - np.float32(1.0))
     return np.broadcast_to(score, n_outputs)
 
@@ -262,15 +283,15 @@ def _xgboost_start(booster, n_outputs):
 def _lightgbm(model):
     table = model.booster_.trees_to_dataframe()
     columns = {name: k for k, name in enumerate(model.booster_.feature_name())}
-    threshold = table["threshold"].fillna(0.0)
+    nodes = table.rename(columns={"node_index": "node", "left_child": "left", "right_child": "right"})
+    nodes["feature"] = [columns.get(name, 0) for name in table["split_feature"]]
+    nodes["threshold"] = table["threshold"].fillna(0.0)
+    # LightGBM reads a missing value as 0 in a column where training had none.
+    reads_zero = table["missing_type"] != "NaN"
     to_left = table["missing_direction"] == "left"
-    nodes = table.assign(
-        feature=[columns.get(name, 0) for name in table["split_feature"]],
-        threshold=threshold,
-        # LightGBM reads a missing value as 0 in a column where training had none.
-        missing_left=to_left.where(table["missing_type"] == "NaN", threshold >= 0.0),
-    ).rename(columns={"node_index": "node", "left_child": "left", "right_child": "right"})
-    return _join_in_turns(_trees_of_table(nodes, "tree_index"), model, np.zeros(_n_outputs(model)))
+    nodes["missing_left"] = to_left.mask(reads_zero, nodes["threshold"] >= 0.0)
+    trees = _trees_of_table(nodes, "tree_index")
+    return _join_in_turns(trees, model, np.zeros(_n_outputs(model)))
 
 
 def _catboost(model):
@@ -283,7 +304,8 @@ def _catboost(model):
     if trees is None:
         return None
     splits = [tree["splits"] or [] for tree in trees]
-    if any(split["split_type"] != "FloatFeature" for of_tree in splits for split in of_tree):
+    kinds = {split["split_type"] for split in chain.from_iterable(splits)}
+    if not kinds <= {"FloatFeature"}:
         return None
     scale, start = written["scale_and_bias"]
     columns = {one["feature_index"]: one for one in written["features_info"]["float_features"]}
@@ -310,12 +332,12 @@ def _catboost(model):
 
 
 def _shifted(model, *steps):
-    return Chain([*steps, Linear(np.ones((1, 1)), _floats([model.offset_]))])
+    shift = Linear(np.ones((1, 1)), _floats([model.offset_]))
+    return Chain([*steps, shift])
 
 
 def _linear_ranker(model):
-    intercept = np.atleast_1d(_floats(getattr(model, "intercept_", 0.0)))
-    return _shifted(model, Linear(np.atleast_2d(_floats(model.coef_)), intercept))
+    return _shifted(model, _linear(model))
 
 
 def _kernel_ranker(model):
@@ -332,13 +354,27 @@ def _kernel_ranker(model):
 
 
 def _stumps(model):
-    functions = model.shape_functions_
-    columns = np.array([function.column for function in functions], dtype=np.int64)
-    starts = np.cumsum([0, *(len(function.edges) for function in functions)], dtype=np.int64)
-    edges = np.concatenate([np.empty(0), *(function.edges for function in functions)])
-    values = np.concatenate([np.empty(0), *(function.values for function in functions)])
-    missing = _floats([function.missing for function in functions])
-    return _shifted(model, Steps(columns, starts, edges, values, missing, int(model.n_features_in_)))
+    columns = []
+    starts = [0]
+    # A model may have no step at all.
+    edges = [np.empty(0)]
+    values = [np.empty(0)]
+    missing = []
+    for function in model.shape_functions_:
+        columns.append(function.column)
+        starts.append(starts[-1] + len(function.edges))
+        edges.append(function.edges)
+        values.append(function.values)
+        missing.append(function.missing)
+    steps = Steps(
+        np.array(columns, dtype=np.int64),
+        np.array(starts, dtype=np.int64),
+        np.concatenate(edges),
+        np.concatenate(values),
+        _floats(missing),
+        int(model.n_features_in_),
+    )
+    return _shifted(model, steps)
 
 
 def _tree_booster(model):
@@ -346,18 +382,26 @@ def _tree_booster(model):
     if model.max_depth == 1:
         return _stumps(model)
     splits = model.splits_
-    of_splits = (splits["column"], splits["threshold"], splits["missing_up"])
-    trees = SymmetricTrees(*of_splits, model.leaf_values_[None], np.zeros(1), int(model.n_features_in_))
+    trees = SymmetricTrees(
+        columns=splits["column"],
+        thresholds=splits["threshold"],
+        missing_up=splits["missing_up"],
+        values=model.leaf_values_[None],
+        start=np.zeros(1),
+        n_inputs=int(model.n_features_in_),
+    )
     return _shifted(model, trees)
 
 
 def _on_graph(model):
     """What the formulas on graphs share; None if rows are sparse, scaled, or not compared by the Euclidean distance."""
     space = model._space
-    moved = space["shift"] is not None and space["shift"].any()
-    added = len(space["gaps"]) or len(space["nominal"])
-    plain = model.metric == "euclidean" and not moved and not added and (space["divisor"] == 1).all()
-    if not plain or model.recall_ < 1 or not isinstance(model._rows, np.ndarray):
+    is_sparse = not isinstance(model._rows, np.ndarray)
+    if is_sparse or model.metric != "euclidean" or model.recall_ < 1:
+        return None
+    is_moved = space["shift"] is not None and space["shift"].any()
+    has_more_columns = len(space["gaps"]) or len(space["nominal"])
+    if is_moved or has_more_columns or (space["divisor"] != 1).any():
         return None
     return dict(
         rows=_floats(model._rows),
