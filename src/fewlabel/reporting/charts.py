@@ -66,12 +66,16 @@ def tick_texts(values: Sequence[float]) -> list[str]:
         while any(abs(round(value, decimals) - value) > 1e-9 * largest for value in values):
             decimals += 1
         form = f".{decimals}f"
-    return [f"{value:{form}}".replace("-", "\N{MINUS SIGN}") for value in values]
+    texts = [format(value, form) for value in values]
+    return [text.replace("-", "\N{MINUS SIGN}") for text in texts]
 
 
 def _marks(scale: Scale, about: int) -> list[PlainDict]:
     values = ticks(scale.low, scale.high, about)
-    return [{"at": scale(value), "text": text} for value, text in zip(values, tick_texts(values))]
+    marks = []
+    for value, text in zip(values, tick_texts(values)):
+        marks.append({"at": scale(value), "text": text})
+    return marks
 
 
 class Panel:
@@ -95,20 +99,23 @@ class Panel:
         width: float = 300.0,
         height: float = 300.0,
     ) -> None:
-        longest = max(len(text) for text in tick_texts(ticks(*y)))
-        x_label, y_label = labels
+        self.x_label, self.y_label = labels
         # Room for the texts of the axes.
-        self.left = (30.0 if y_label else 12.0) + max(24.0, 7.0 * longest)
+        room_left = 30.0 if self.y_label else 12.0
+        room_below = 44 if self.x_label else 26
+        texts = tick_texts(ticks(*y))
+        longest = max(map(len, texts))
+        self.left = room_left + max(24.0, 7.0 * longest)
         self.top = 12.0
+        right = self.left + width
+        bottom = self.top + height
         self.plot_width = width
         self.plot_height = height
-        self.width = self.left + width + 14
-        self.height = self.top + height + (44 if x_label else 26)
-        self.x = Scale(*x, self.left, self.left + width)
+        self.width = right + 14
+        self.height = bottom + room_below
+        self.x = Scale(*x, self.left, right)
         # Pixels are counted from the top.
-        self.y = Scale(*y, self.top + height, self.top)
-        self.x_label = x_label
-        self.y_label = y_label
+        self.y = Scale(*y, bottom, self.top)
         self.x_ticks = _marks(self.x, 5)
         self.y_ticks = _marks(self.y, 5)
         self.marks: list[PlainDict] = []
@@ -119,7 +126,9 @@ class Panel:
 
     def line(self, xs: Sequence[float], ys: Sequence[float], kind: str, close: str = "") -> "Panel":
         """Add a line through points; the area inside of it is filled if it ends with the command Z."""
-        points = [f"{self.x(x)} {self.y(y)}" for x, y in zip(xs, ys)]
+        points = []
+        for x, y in zip(xs, ys):
+            points.append(f"{self.x(x)} {self.y(y)}")
         return self._path(kind, f"M{'L'.join(points)}{close}")
 
     def diagonal(self) -> "Panel":
@@ -128,11 +137,15 @@ class Panel:
 
     def band(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float]) -> "Panel":
         """Add the area between two lines."""
-        return self.line([*xs, *reversed(xs)], [*low, *reversed(high)], "band", "Z")
+        # There along the lower line, and back along the upper one.
+        around_x = [*xs, *reversed(xs)]
+        around_y = [*low, *reversed(high)]
+        return self.line(around_x, around_y, "band", "Z")
 
     def whisker(self, at: float, low: float, high: float, kind: str) -> "Panel":
         """Add a vertical line from low to high."""
-        return self._path(kind, f"M{self.x(at)} {self.y(low)}V{self.y(high)}")
+        path = f"M{self.x(at)} {self.y(low)}V{self.y(high)}"
+        return self._path(kind, path)
 
     def dot(self, at: float, value: float, kind: str, note: str = "") -> "Panel":
         """Add a point; `note` is shown when the pointer is on it."""
@@ -143,9 +156,12 @@ class Panel:
         self, at: float, name: str, found: PlainDict, color: int = 0, form: str = ".3f", thin: bool = False
     ) -> None:
         """Add a point with its interval; its note has the numbers."""
-        value, low, high = (f"{found[part]:{form}}" for part in ("value", "low", "high"))
-        self.whisker(at, found["low"], found["high"], "stem" if thin else f"curve c{color}")
-        self.dot(at, found["value"], f"f{color}", f"{name}: {value} ({low} to {high})")
+        value = found["value"]
+        low = found["low"]
+        high = found["high"]
+        self.whisker(at, low, high, "stem" if thin else f"curve c{color}")
+        note = f"{name}: {value:{form}} ({low:{form}} to {high:{form}})"
+        self.dot(at, value, f"f{color}", note)
 
     def text(self, at: float, value: float, text: str) -> "Panel":
         """Add a text that ends at a point."""
@@ -165,7 +181,8 @@ class Panel:
 
 def roc_panel(curves: Sequence[PlainDict]) -> Panel:
     """ROC curves, with their bands if they have any."""
-    panel = Panel(_SHARES, _SHARES, ("false positive rate", "true positive rate (recall)"))
+    titles = ("false positive rate", "true positive rate (recall)")
+    panel = Panel(_SHARES, _SHARES, titles)
     panel.diagonal()
     return _curves(panel, curves)
 
@@ -189,50 +206,54 @@ def _curves(panel: Panel, curves: Sequence[PlainDict]) -> Panel:
 
 def decision_panel(curve: Sequence[PlainDict], name: str, label: str, share: float) -> Panel:
     """An estimate by share of flagged rows, with its band and the share at the threshold."""
-    xs = [row["share"]["value"] for row in curve]
-    values = [row[name]["value"] for row in curve]
-    low = [row[name]["low"] for row in curve]
-    high = [row[name]["high"] for row in curve]
+    shares = [row["share"]["value"] for row in curve]
+    estimates = [row[name] for row in curve]
+    values = [estimate["value"] for estimate in estimates]
+    low = [estimate["low"] for estimate in estimates]
+    high = [estimate["high"] for estimate in estimates]
     top = 1.0
     if name == "cost":
         # Costs have no upper end; where all of them are 0, any axis does.
         top = 1.05 * max(high) or 1.0
-    panel = Panel(_SHARES, (0.0, top), ("share of rows flagged", label))
+    titles = ("share of rows flagged", label)
+    panel = Panel(_SHARES, (0.0, top), titles)
     if name == "recall":
         panel.diagonal()
-    panel.band(xs, low, high).line(xs, values, "curve c0")
+    panel.band(shares, low, high)
+    panel.line(shares, values, "curve c0")
     return panel.whisker(share, 0.0, top, "threshold")
 
 
 def learning_panel(curve: PlainDict) -> Panel:
     """Score against the number of labels (logarithmic axis), and its extrapolation by a power law."""
     labels = curve["labels"]
-    scores = curve["scores"]
-    lows = curve["low"]
-    highs = curve["high"]
+    ahead_labels = curve["ahead_labels"]
     logs = [math.log10(max(n, 1)) for n in labels]
-    ahead = [math.log10(n) for n in curve["ahead_labels"]]
-    values = [*lows, *highs, *curve["ahead_scores"]]
+    ahead = [math.log10(n) for n in ahead_labels]
+    here = math.log10(max(curve["here"], 1))
+    last = max(logs[0] + 0.1, *logs, *ahead, here)
+    x = (logs[0] - 0.04, last + 0.04)
+    values = [*curve["low"], *curve["high"], *curve["ahead_scores"]]
     lowest = min(values)
     highest = max(values)
     # Room for the text below the last point, also if all scores are the same.
     room = 0.12 * max(highest - lowest, 0.02)
-    here = math.log10(max(curve["here"], 1))
-    last = max(logs[0] + 0.1, *logs, *ahead, here)
-    x = (logs[0] - 0.04, last + 0.04)
-    y = (max(lowest - room, 0.0), min(highest + room, 1.0))
+    bottom = max(lowest - room, 0.0)
+    top = min(highest + room, 1.0)
     titles = ("labels learned from (log scale)", curve["score_name"])
-    panel = Panel(x, y, titles, width=420.0, height=240.0)
-    shown = sorted({*labels, curve["here"], *curve["ahead_labels"][-1:]})
+    panel = Panel(x, (bottom, top), titles, width=420.0, height=240.0)
     # Ticks at numbers of labels: round logarithms would say nothing.
-    panel.x_ticks = [{"at": panel.x(math.log10(n)), "text": f"{n}"} for n in _apart(shown)]
+    panel.x_ticks = []
+    for n in _apart(sorted({*labels, curve["here"], *ahead_labels[-1:]})):
+        panel.x_ticks.append({"at": panel.x(math.log10(n)), "text": f"{n}"})
     if ahead:
         panel.line(ahead, curve["ahead_scores"], "ahead")
-    for at, n, score, low, high in zip(logs, labels, scores, lows, highs):
-        panel.estimate(at, f"{n} labels", {"value": score, "low": low, "high": high}, thin=True)
-    panel.line(logs, scores, "curve c0")
+    for k, n in enumerate(labels):
+        estimate = {"value": curve["scores"][k], "low": curve["low"][k], "high": curve["high"][k]}
+        panel.estimate(logs[k], f"{n} labels", estimate, thin=True)
+    panel.line(logs, curve["scores"], "curve c0")
     # Tested models learn from some of the labels, so the last point is not where all of them lead.
-    panel.whisker(here, *y, "here")
+    panel.whisker(here, bottom, top, "here")
     return panel.text(here - 0.01, lowest - room / 2, "you are here")
 
 
@@ -250,34 +271,44 @@ def calibration_panel(bins: Sequence[dict[str, float]]) -> Panel:
     panel = Panel(_SHARES, _SHARES, ("predicted probability", "observed share of positives"))
     panel.diagonal()
     for one in bins:
-        panel.estimate(one["probability"], f"{one['rows']} rows", {**one, "value": one["share"]}, form=".0%", thin=True)
+        name = f"{one['rows']} rows"
+        estimate = {**one, "value": one["share"]}
+        panel.estimate(one["probability"], name, estimate, form=".0%", thin=True)
     return panel
 
 
 def score_panel(histograms: Sequence[PlainDict]) -> Panel:
     """Histograms of probabilities, each normalized to its own rows."""
-    highest = max([share for histogram in histograms for share in histogram["shares"]], default=0.0)
-    highest = highest or 1.0  # an axis needs some length
-    panel = Panel(_SHARES, (0.0, highest * 1.05), ("predicted probability", "share of rows"))
+    highest = 0.0
+    for histogram in histograms:
+        highest = max(highest, *histogram["shares"])
+    # An axis needs some length.
+    highest = highest or 1.0
+    titles = ("predicted probability", "share of rows")
+    panel = Panel(_SHARES, (0.0, highest * 1.05), titles)
     for number, histogram in enumerate(histograms):
         shares = histogram["shares"]
+        n_bins = len(shares)
+        edges = [k / n_bins for k in range(n_bins + 1)]
         # From the axis and back to it.
-        edges = [0.0, *(k / len(shares) for k in range(len(shares) + 1)), 1.0]
-        panel.steps(edges, [0.0, *shares, 0.0], f"curve c{number % _COLORS}")
+        panel.steps([0.0, *edges, 1.0], [0.0, *shares, 0.0], f"curve c{number % _COLORS}")
     return panel
 
 
 def bars(bins: Sequence[tuple[str, float, float]]) -> list[PlainDict]:
     """Pairs of bars, of shares at fit and now, side by side on a common scale."""
-    highest = max([share for _, *shares in bins for share in shares], default=0.0) or 1.0
+    highest = 0.0
+    for _, at_fit, now in bins:
+        highest = max(highest, at_fit, now)
     # In the units of the macro that draws them, 220 by 44.
     slot = 220.0 / max(len(bins), 1)
+    width = round(0.4 * slot, 2)
     drawn = []
-    for number, (name, *shares) in enumerate(bins):
-        heights = [round(44.0 * share / highest, 2) for share in shares]
-        places = [round((number + 0.08 + 0.42 * k) * slot, 2) for k in range(2)]
-        note = f"{name}: {shares[0]:.1%} at fit, {shares[1]:.1%} now"
-        drawn.append({"x": places, "height": heights, "width": round(0.4 * slot, 2), "note": note})
+    for number, (name, at_fit, now) in enumerate(bins):
+        heights = [round(44.0 * share / (highest or 1.0), 2) for share in (at_fit, now)]
+        places = [round((number + aside) * slot, 2) for aside in (0.08, 0.5)]
+        note = f"{name}: {at_fit:.1%} at fit, {now:.1%} now"
+        drawn.append({"x": places, "height": heights, "width": width, "note": note})
     return drawn
 
 
@@ -289,14 +320,21 @@ def history_panel(
     at_fit: float | None,
 ) -> Panel:
     """An estimate by batch: what was expected, what was measured, each with its interval, and the value at fit."""
-    shown = [estimate for estimate in (*expected, *measured) if estimate is not None]
-    values = [estimate[end] for estimate in shown for end in ("low", "high")]
+    values = []
+    for estimate in (*expected, *measured):
+        if estimate is not None:
+            values.append(estimate["low"])
+            values.append(estimate["high"])
     if at_fit is not None:
         values.append(at_fit)
-    room = 0.08 * max(max(values) - min(values), 0.02)
-    panel = _batches_panel(names, (max(min(values) - room, 0.0), max(values) + room), label)
+    lowest = min(values)
+    highest = max(values)
+    room = 0.08 * max(highest - lowest, 0.02)
+    bottom = max(lowest - room, 0.0)
+    panel = _batches_panel(names, (bottom, highest + room), label)
     if at_fit is not None:
         panel.level(at_fit, "chance")
+    # Side by side.
     for aside, color, estimates in ((-0.1, 0, expected), (0.1, 1, measured)):
         for number, estimate in enumerate(estimates):
             if estimate is not None:
@@ -307,7 +345,8 @@ def history_panel(
 def stability_panel(names: Sequence[str], values: Sequence[float | None]) -> Panel:
     """Population stability index of the score by batch, and where it counts as large."""
     present = [value for value in values if value is not None]
-    panel = _batches_panel(names, (0.0, max(0.3, 1.1 * max(present))), "population stability index")
+    top = max(0.3, 1.1 * max(present))
+    panel = _batches_panel(names, (0.0, top), "population stability index")
     panel.level(0.25, "chance")
     for number, value in enumerate(values):
         if value is not None:
@@ -317,16 +356,16 @@ def stability_panel(names: Sequence[str], values: Sequence[float | None]) -> Pan
 
 
 def _batches_panel(names: Sequence[str], y: tuple[float, float], label: str) -> Panel:
-    panel = Panel((-0.5, len(names) - 0.5), y, ("batch", label), height=200.0)
+    n_batches = len(names)
+    panel = Panel((-0.5, n_batches - 0.5), y, ("batch", label), height=200.0)
     # About four names fit below the axis.
-    every = -(-len(names) // 4)
-    panel.x_ticks = [{"at": panel.x(k), "text": short(_stem(names[k]), 10)} for k in range(0, len(names), every)]
+    every = math.ceil(n_batches / 4)
+    panel.x_ticks = []
+    for k in range(0, n_batches, every):
+        # Batches are mostly called as their files, whose endings say little.
+        stem = names[k].rpartition(".")[0] or names[k]
+        panel.x_ticks.append({"at": panel.x(k), "text": short(stem, 10)})
     return panel
-
-
-def _stem(name: str) -> str:
-    """A name without the ending of a file."""
-    return name.rpartition(".")[0] or name
 
 
 def whiskers(rows: Sequence[PlainDict]) -> PlainDict:
@@ -340,7 +379,9 @@ def whiskers(rows: Sequence[PlainDict]) -> PlainDict:
     end = max(end, start + 0.01)
     width = 240.0
     x = Scale(start, end, 8.0, width - 16.0)
-    drawn = [{part: x(row[part]) for part in ("low", "score", "high")} for row in rows]
+    drawn = []
+    for row in rows:
+        drawn.append({part: x(row[part]) for part in ("low", "score", "high")})
     return {"width": width, "ticks": _marks(x, 4), "rows": drawn}
 
 
@@ -351,10 +392,14 @@ def shape_panels(functions: Sequence[PlainDict]) -> list[Panel]:
     """
     values = [0.0]
     for function in functions:
-        values += [*function["values"], function["missing"] or 0.0]
-    room = 0.08 * (max(values) - min(values)) or 1.0
-    low = min(values) - room
-    high = max(values) + room
+        values += function["values"]
+        values.append(function["missing"] or 0.0)
+    lowest = min(values)
+    highest = max(values)
+    room = 0.08 * (highest - lowest) or 1.0
+    low = lowest - room
+    high = highest + room
+    rug = low + 0.04 * (high - low)
     panels = []
     for function in functions:
         start, end = _shown(function)
@@ -364,8 +409,10 @@ def shape_panels(functions: Sequence[PlainDict]) -> list[Panel]:
             panel.level(function["missing"], "missing")
         # Without the outer quantiles, which only say where the axis ends.
         for quantile in function["quantiles"][1:-1]:
-            panel.whisker(quantile, low, low + 0.04 * (high - low), "rug")
-        panels.append(panel.steps([start, *function["edges"], end], function["values"], "step"))
+            panel.whisker(quantile, low, rug, "rug")
+        edges = [start, *function["edges"], end]
+        panel.steps(edges, function["values"], "step")
+        panels.append(panel)
     return panels
 
 
@@ -381,11 +428,12 @@ def _shown(function: PlainDict) -> tuple[float, float]:
 
 def point_scale(columns: Sequence[PlainDict]) -> Scale:
     """Scale of a scorecard's bars, in percent of their cell."""
-    points = [0.0]
+    low = 0.0
+    high = 0.0
     for column in columns:
-        points += [row["points"] for row in column["rows"]]
-    low = min(points)
-    high = max(points)
+        for row in column["rows"]:
+            low = min(low, row["points"])
+            high = max(high, row["points"])
     if high == low:
         high = low + 1.0  # without any points, bars have no length
     return Scale(low, high, 0.0, 100.0)
