@@ -13,24 +13,6 @@ from scipy.special import expit, log_softmax, logit
 
 from fewlabel.rows import effective_number
 
-__all__ = [
-    "Calibration",
-    "SlopeBelief",
-    "balanced_threshold",
-    "calibrate",
-    "calibrate_pu",
-    "likelihood_slope",
-    "out_of_fold_slope",
-    "prior_shift",
-    "prior_threshold",
-    "pu_slope",
-    "score_folds",
-    "sigmoid_from_few",
-    "slope_shrinkage",
-    "softmax_from_few",
-    "softmax_slope",
-]
-
 # Labels of the rarer class that the line reaches from and to.
 _FEWEST = 2
 _MOST = 300

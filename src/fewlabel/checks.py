@@ -6,8 +6,6 @@ import numpy as np
 
 from fewlabel.exceptions import TableError
 
-__all__ = ["check_choice", "check_non_negative", "check_share", "is_number"]
-
 
 def is_number(value):
     """Whether `value` is a real number; bools are not.

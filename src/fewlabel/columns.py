@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
-__all__ = ["as_numbers", "as_table", "choose_columns", "choose_nominal", "choose_views", "is_table"]
-
 
 def choose_columns(chosen, n_columns, names=None, *, parameter):
     """Positions of the columns that a parameter chooses.

@@ -16,18 +16,6 @@ from fewlabel.exceptions import LabelError
 from fewlabel.random_streams import draw_seed
 from fewlabel.rows import Rows
 
-__all__ = [
-    "Fold",
-    "class_folds",
-    "copies",
-    "forward_folds",
-    "grouped_folds",
-    "join_groups",
-    "split_labeled",
-    "stratified_folds",
-    "usual_splits",
-]
-
 _LEAST = 2  # labeled rows of each class before, and after, the moment from which on rows are predicted
 _FORWARD_SPLITS = 4
 _RARE_CLASSES = 0.1  # of the rows: classes that hold less together do not lower the number of folds

@@ -6,8 +6,6 @@ import zlib
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["draw_seed", "own_stream"]
-
 _LARGEST_SEED = 2**31 - 1
 
 

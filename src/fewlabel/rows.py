@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_consistent_length
 from fewlabel.labels import Labels, read
 from fewlabel.parts.cells import DATE, TEXT, convert, read_cells
 
-__all__ = ["Rows", "effective_number"]
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:
