@@ -16,7 +16,7 @@ from fewlabel.cli.terminal import say
 from fewlabel.cli.wrong_use import WrongUse
 from fewlabel.exceptions import TableError
 from fewlabel.parts import FittedModel
-from fewlabel.parts.cells import DATE, Cells, join_cells, read_as
+from fewlabel.parts.cells import DATE, Cells, read_as
 from fewlabel.parts.explanations import reasons
 from fewlabel.parts.model import BLOCK
 from fewlabel.tables import Drift, TableSource, score_columns, score_features
@@ -57,16 +57,6 @@ class Piece(NamedTuple):
             why = reasons(model.explain_features(self.features), self.cells, n_reasons)
             columns |= {name: from_texts(texts) for name, texts in why.items()}
         return pa.table(columns)
-
-    def cut(self, start: int, stop: int) -> "Piece":
-        rows = slice(start, stop)
-        cells = {name: column.take(rows) for name, column in self.cells.items()}
-        return Piece(self.features[rows], self.kept.slice(start, stop - start), cells)
-
-    def join(self, other: "Piece") -> "Piece":
-        cells = {name: join_cells([self.cells[name], other.cells[name]]) for name in self.cells}
-        kept = pa.concat_tables([self.kept, other.kept], promote_options="permissive")
-        return Piece(np.concatenate([self.features, other.features]), kept, cells)
 
 
 class NewRows:
@@ -136,18 +126,7 @@ class NewRows:
         )
 
     def blocks(self) -> Iterator[Piece]:
-        """The encoded rows, read in threads, in blocks of the rows that they hold when the whole table is scored.
-
-        The last bit of a score may depend on the other rows of its block.
-        """
-        n_rows = 0
-        for block in _whole_blocks(self._pieces(), BLOCK):
-            n_rows += len(block.features)
-            yield block
-        if n_rows == 0:
-            raise ValueError(f"{self.source.origin} has no rows: expected a line of column names and rows below it")
-
-    def _pieces(self) -> Iterator[Piece]:
+        """The encoded rows, read in threads."""
         encoder = self.model.encoder
         # A column may look like numbers in one piece and text in another: the model knows which it is.
         text = ({*encoder.kinds} - encoder.plain_numbers()) | {*self.keep}
@@ -169,9 +148,13 @@ class NewRows:
             kept = plain_texts(rows.select(self.keep))
             return Piece(encoder.encode(cells, memo), kept, cells if self.with_cells else {}), found
 
-        for piece, found in map_ahead(encode, read_pieces(self.source.path, numbers, text, **form), n_jobs=-1):
+        # In the blocks of the whole table: the last bit of a score may depend on the other rows of its block.
+        pieces = read_pieces(self.source.path, numbers, text, **form, rows=BLOCK)
+        for piece, found in map_ahead(encode, pieces, n_jobs=-1):
             self.drift.merge(found)
             yield piece
+        if self.drift.n_rows == 0:
+            raise ValueError(f"{self.source.origin} has no rows: expected a line of column names and rows below it")
 
     def _date_notation(self, name: str, form: dict[str, Any]) -> str:
         """How a column writes its dates: by all of its rows, as one piece alone may allow another reading."""
@@ -188,22 +171,3 @@ class NewRows:
             example = short(cells.texts().values[0])
             raise TableError(f"--time: column {name!r} holds {cells.kind}, such as {example!r}: name a column of dates")
         return notation
-
-
-def _whole_blocks(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
-    """The same rows in chunks that hold a multiple of `rows` rows, but the last one."""
-    rest = None
-    for piece in pieces:
-        start = 0
-        if rest is not None and len(rest.features):
-            start = min(rows - len(rest.features), len(piece.features))
-            rest = rest.join(piece.cut(0, start))
-            if len(rest.features) < rows:
-                continue
-            yield rest
-        n_whole = (len(piece.features) - start) // rows * rows
-        if n_whole:
-            yield piece.cut(start, start + n_whole)
-        rest = piece.cut(start + n_whole, len(piece.features))
-    if rest is not None and len(rest.features):
-        yield rest

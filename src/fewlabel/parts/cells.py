@@ -127,22 +127,6 @@ def gap_of(dtype: np.dtype) -> Any:
     return np.array("NaT", dtype=dtype)[()] if dtype.kind == "M" else np.nan
 
 
-def join_cells(parts: Sequence[Cells]) -> Cells:
-    """Cells of the same kind, one after the other."""
-    first = parts[0]
-    special = None if first.special is None else np.concatenate([part.special for part in parts])
-    if all(part.codes is None for part in parts):
-        return first._replace(values=np.concatenate([part.values for part in parts]), special=special)
-    values: list = []
-    codes = []
-    for part in parts:
-        of_part = np.arange(len(part.values)) if part.codes is None else part.codes
-        codes.append(np.where(of_part < 0, -1, of_part + len(values)))
-        values.extend(part.values)
-    joined = values if first.kind == TEXT else np.array(values, dtype=first.values.dtype)
-    return Cells(first.kind, joined, np.concatenate(codes), special=special)
-
-
 def read_cells(column: Any) -> Cells:
     """Read a column in the kind that its type stores: texts and Python objects are texts, whatever they look like.
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ def read_pieces(
     *,
     encoding: str | None = None,
     decimal: str = ".",
+    rows: int = 1,
 ) -> Iterator[Reader]:
     """Split a table into pieces of whole rows, in order; a piece is parsed when its reader is called.
 
@@ -39,6 +40,8 @@ def read_pieces(
         Columns to read as floats, and as categories. Others are not read; names that the table lacks are ignored.
     encoding, decimal : str
         As in :func:`fewlabel.tables.read_table`.
+    rows : int, default=1
+        All pieces but the last have a multiple of this many rows.
 
     Yields
     ------
@@ -64,10 +67,10 @@ def read_pieces(
     names = table_columns(path, encoding=encoding)
     wanted = [name for name in names if name in numbers or name in texts]
     if files.is_text_file(path):
-        for batch in _text_batches(path, names, wanted, texts, encoding):
-            yield functools.partial(_with_numbers, batch, texts, decimal, len(names))
+        for table in _whole_blocks(_text_batches(path, names, wanted, encoding), rows):
+            yield functools.partial(_with_numbers, table, texts, decimal)
     else:
-        yield from _arrow_pieces(path, names, wanted, texts)
+        yield from _arrow_pieces(path, names, wanted, texts, rows)
 
 
 def table_columns(path: Path, *, encoding: str | None = None) -> list[str]:
@@ -78,35 +81,56 @@ def table_columns(path: Path, *, encoding: str | None = None) -> list[str]:
     return distinct(written)
 
 
-def _arrow_pieces(path: Path, names: list[str], wanted: list[str], texts: Collection[str]) -> Iterator[Reader]:
+def _whole_blocks(batches: Iterable["pa.RecordBatch"], rows: int) -> Iterator["pa.Table"]:
+    """The same rows in tables of a multiple of `rows` rows, but for the last one."""
+    import pyarrow as pa
+
+    rest = None
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        if rest is not None:
+            table = pa.concat_tables([rest, table])
+        n_whole = len(table) // rows * rows
+        if n_whole:
+            yield table.slice(0, n_whole)
+        rest = table.slice(n_whole)
+    if rest is not None and len(rest):
+        yield rest
+
+
+def _arrow_pieces(
+    path: Path, names: list[str], wanted: list[str], texts: Collection[str], rows: int
+) -> Iterator[Reader]:
     is_plain = names == files.column_names(path) and len(wanted) > 0
     columns = wanted if is_plain else None
     categories = [name for name in wanted if name in texts] if is_plain else []
     with files.readable_errors(path):
-        for batch in files.arrow_batches(path, _BATCH_ROWS, columns, categories):
-            yield functools.partial(_as_table, batch, wanted if is_plain else names)
+        for table in _whole_blocks(files.arrow_batches(path, _BATCH_ROWS, columns, categories), rows):
+            yield functools.partial(_as_table, table, wanted if is_plain else names)
 
 
-def _as_table(batch: "pa.RecordBatch", names: list[str]) -> "pa.Table":
-    import pyarrow as pa
+def _as_table(table: "pa.Table", names: list[str]) -> "pa.Table":
+    columns = []
+    for column in table.columns:
+        # Rows of two batches have the categories of both, of which the few rows of the first hold few.
+        if hasattr(column.type, "index_type") and column.num_chunks > 1:
+            column = column.cast(column.type.value_type).dictionary_encode()
+        columns.append(column)
+    return type(table).from_arrays(columns, names)
 
-    return pa.Table.from_batches([batch]).rename_columns(names)
 
-
-def _text_batches(
-    path: Path, names: list[str], wanted: list[str], texts: Collection[str], encoding: str | None
-) -> Iterator["pa.RecordBatch"]:
+def _text_batches(path: Path, names: list[str], wanted: list[str], encoding: str | None) -> Iterator["pa.RecordBatch"]:
     """The wanted columns of a text file as texts."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     from pyarrow import csv
 
     separator = files.separator_of(path, encoding=encoding)
-    category = pa.dictionary(pa.int32(), pa.string())
     blocks = csv.ReadOptions(column_names=names, use_threads=False, block_size=_BYTES)
     fields = csv.ParseOptions(delimiter=separator, newlines_in_values=True, invalid_row_handler=_skip_if_blank)
     # A number that does not parse would end the file: `_with_numbers` reads them.
     convert = csv.ConvertOptions(
-        column_types={name: category if name in texts else pa.string() for name in wanted},
+        column_types=dict.fromkeys(wanted, pa.string()),
         include_columns=wanted,
         null_values=sorted(MISSING),
         strings_can_be_null=True,
@@ -114,7 +138,12 @@ def _text_batches(
     with files.readable_errors(path), files.open_utf8(path, encoding) as file:
         files.skip_header(file, separator)
         try:
-            yield from csv.open_csv(file, blocks, fields, convert)
+            for batch in csv.open_csv(file, blocks, fields, convert):
+                if len(names) == 1 and wanted:
+                    # To Arrow, spaces are a row of one column.
+                    trimmed = pc.utf8_trim_whitespace(batch.column(0))
+                    batch = batch.filter(pc.not_equal(trimmed, "").fill_null(True))
+                yield batch
         except pa.ArrowInvalid as error:
             if "Empty CSV file" in str(error):
                 return
@@ -123,18 +152,16 @@ def _text_batches(
             raise
 
 
-def _with_numbers(batch: "pa.RecordBatch", texts: Collection[str], decimal: str, n_columns: int) -> "pa.Table":
-    """The columns that are no texts as floats if all of their cells are numbers; otherwise with a decimal point."""
+def _with_numbers(table: "pa.Table", texts: Collection[str], decimal: str) -> "pa.Table":
+    """Texts as categories; the other columns as floats if all cells are numbers, otherwise with a decimal point."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if n_columns == 1:
-        # To Arrow, spaces are a row of one column.
-        trimmed = pc.utf8_trim_whitespace(batch.column(0).cast(pa.string()))
-        batch = batch.filter(pc.not_equal(trimmed, "").fill_null(True))
     columns = {}
-    for name, column in zip(batch.schema.names, batch.columns):
-        if name not in texts:
+    for name, column in zip(table.column_names, table.columns):
+        if name in texts:
+            column = column.dictionary_encode()
+        else:
             column = column if decimal == "." else pc.replace_substring(column, decimal, ".")
             with contextlib.suppress(pa.ArrowInvalid):
                 column = column.cast(pa.float64())
