@@ -64,22 +64,26 @@ def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[s
         return {}
     rows = np.concatenate([np.flatnonzero(codes == code)[:_SAMPLE] for code in classes])
     y = np.searchsorted(classes, codes[rows])
-    counts = np.bincount(y)
+    n_classes = len(classes)
+    n_features = len(sources)
     features = features[rows]
     of_feature = np.array(sources, dtype=object)
-    values = {name: features[:, of_feature == name] for name in dict.fromkeys(sources)}
+    values = {}
+    for name in dict.fromkeys(sources):
+        values[name] = features[:, of_feature == name]
     found: dict[str, str] = {}
-    if _log_chance(counts, len(sources)) <= math.log(_FALSE_ALARM):
+    if _log_chance(np.bincount(y), n_features) <= math.log(_FALSE_ALARM):
         for name, column in values.items():
             missing = np.isnan(column)
-            if not missing.any() and _separates(column, y, len(counts)):
+            if not missing.any() and _separates(column, y, n_classes):
                 found[name] = separates
-            elif missing.any() and _orders(missing.all(axis=1), y, len(counts)):
+            elif missing.any() and _orders(missing.all(axis=1), y, n_classes):
                 found[name] = gaps
-    if len(counts) == 2:
+    if n_classes == 2:
         others = {name: column for name, column in values.items() if name not in found}
-        for name, auc in _nearly(others, y, len(sources)).items():
-            found[name] = separates.replace("separates", "nearly separates") + f" (AUC {auc:.3f})"
+        nearly = separates.replace("separates", "nearly separates")
+        for name, auc in _nearly(others, y, n_features).items():
+            found[name] = f"{nearly} (AUC {auc:.3f})"
     return found
 
 
@@ -102,7 +106,9 @@ def filled_if_labeled(X: pd.DataFrame, labeled: np.ndarray) -> list[str]:
 def _log_chance(counts: np.ndarray, n_features: int) -> float:
     """Logarithm of the chance that a random order of the rows separates the classes, for one of the features."""
     log_orders = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
-    return gammaln(len(counts) + 1) - log_orders + math.log(max(n_features, 1))
+    # The classes may come in any order.
+    log_separating = gammaln(len(counts) + 1)
+    return log_separating - log_orders + math.log(max(n_features, 1))
 
 
 def _nearly(columns: dict[str, np.ndarray], y: np.ndarray, n_features: int) -> dict[str, float]:
@@ -112,8 +118,11 @@ def _nearly(columns: dict[str, np.ndarray], y: np.ndarray, n_features: int) -> d
     deviation = math.sqrt((len(y) + 1) / (12 * n_low * n_high))
     error = norm.isf(_FALSE_ALARM / 2 / max(n_features, 1)) * deviation
     limit = max(_NEARLY, 0.5 + error)
-    aucs = {name: _best_auc(column, y) for name, column in columns.items()}
-    second = max((auc for auc in aucs.values() if auc < limit), default=0.5)
+    aucs = {}
+    for name, column in columns.items():
+        aucs[name] = _best_auc(column, y)
+    others = [auc for auc in aucs.values() if auc < limit]
+    second = max(others, default=0.5)
     limit = max(limit, 1 - _STANDS_OUT * (1 - second))
     return {name: auc for name, auc in aucs.items() if auc >= limit}
 
@@ -151,8 +160,9 @@ def _auc(score: np.ndarray, y: np.ndarray) -> float:
 
 def _separates(values: np.ndarray, y: np.ndarray, n_classes: int) -> bool:
     """Whether one number orders the classes, or few distinct values of several numbers each hold a single class."""
-    if any(_orders(column, y, n_classes) for column in values.T):
-        return True
+    for column in values.T:
+        if _orders(column, y, n_classes):
+            return True
     if values.shape[1] == 1:
         return False
     groups = np.unique(values, axis=0, return_inverse=True)[1].ravel()

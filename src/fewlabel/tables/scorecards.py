@@ -61,9 +61,11 @@ def _rows_of(encoder: Columns, column: Column, edges: dict[int, np.ndarray]) -> 
 def _intervals(block: str, edges: np.ndarray, gap: Features) -> Iterator[tuple[tuple, Features]]:
     """The intervals of the first feature, and its missing values."""
     first = next(iter(gap))
-    for low, high, text, _ in step_intervals(edges, np.zeros(len(edges) + 1), 0.0):
+    no_values = np.zeros(len(edges) + 1)
+    for low, high, text, _ in step_intervals(edges, no_values, 0.0):
         # The upper end belongs to an interval; of missing values it is NaN.
-        yield (block, text, low, high), {**gap, first: high}
+        row = (block, text, low, high)
+        yield row, {**gap, first: high}
 
 
 def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
@@ -109,14 +111,21 @@ def table_scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.
     booster = additive_booster(model)
     scale, start = check_points(booster, points, base)
     steps = booster.steps
-    places = {column: k for k, column in enumerate(steps.columns.tolist())}
-    edges = {column: steps.function(k)[0] for column, k in places.items()}
-    importances = booster.feature_importances_
+    places = {}
+    edges = {}
+    for k, feature in enumerate(steps.columns.tolist()):
+        places[feature] = k
+        edges[feature], _ = steps.function(k)
     encoder = model.encoder
-    used = {name: group for name, group in encoder.groups.items() if not places.keys().isdisjoint(group.tolist())}
+    importances = {}
+    for name, group in encoder.groups.items():
+        if np.isin(group, steps.columns).any():
+            importances[name] = booster.feature_importances_[group].sum()
     rows: list[tuple] = [("(base)", "", np.nan, np.nan, start)]
-    for name in sorted(used, key=lambda name: -importances[used[name]].sum()):
-        for row, features in _rows_of(encoder, encoder.by_name[name], edges):
+    # The most important column first.
+    for name in sorted(importances, key=importances.__getitem__, reverse=True):
+        column = encoder.by_name[name]
+        for row, features in _rows_of(encoder, column, edges):
             total = 0.0
             for feature, value in features.items():
                 if feature in places:
@@ -140,11 +149,15 @@ def round_card(card: pd.DataFrame) -> pd.DataFrame:
     before = rounded.shift()
     is_same = (rounded["column"] == before["column"]) & (rounded["points"] == before["points"])
     # An interval begins where the one before it ends; other rows have no bounds.
-    runs = rounded.groupby((~(is_same & (rounded["low"] == before["high"]))).cumsum())
-    ends = runs["interval"].last().str.partition(", ")
+    is_next = rounded["low"] == before["high"]
+    run_of_row = (~(is_same & is_next)).cumsum()
+    runs = rounded.groupby(run_of_row)
+    merged = runs.first()
+    merged["high"] = runs["high"].last()
+    # From the start of the first interval to the end of the last one.
     starts = runs["interval"].first().str.partition(", ")
-    intervals = starts[0] + ends[1] + ends[2]
-    merged = runs.first().assign(high=runs["high"].last(), interval=intervals)
+    ends = runs["interval"].last().str.partition(", ")
+    merged["interval"] = starts[0] + ends[1] + ends[2]
     return merged[card.columns].reset_index(drop=True)
 
 
@@ -169,10 +182,11 @@ def rounding_loss(model: Any, points: float) -> float | None:
     booster = additive_booster(model)
     scale, _ = check_points(booster, points, 0.0)
     steps = scale * contributions(booster, reference)
-    groups = model.encoder.groups.values()
-    grouped = np.column_stack([steps[:, group].sum(axis=1) for group in groups])
-    exact = grouped.sum(axis=1)
-    rounded = np.round(grouped).sum(axis=1)
+    # A column with several features has one number of points.
+    grouped = [steps[:, group].sum(axis=1) for group in model.encoder.groups.values()]
+    points_of_columns = np.column_stack(grouped)
+    exact = points_of_columns.sum(axis=1)
+    rounded = np.round(points_of_columns).sum(axis=1)
     high, low = np.nonzero(exact[:, None] > exact[None, :] + 1e-9)
     if not len(high):
         return 0.0

@@ -58,10 +58,14 @@ def _whole_points(statement: Statement, booster: AdditiveMember, scale: float, s
     """Sum of the rounded points of each column."""
     sources = statement.model.encoder.sources
     blocks: dict[str, list[str]] = {}
-    for k, column in enumerate(booster.steps.columns):
-        blocks.setdefault(sources[column], []).append(statement.step_function(booster.steps, k))
-    rounded = [f"CAST(ROUND({scale!r} * ({' + '.join(block)})) AS INTEGER)" for block in blocks.values()]
-    return " + ".join([str(round(start)), *rounded])
+    for k, feature in enumerate(booster.steps.columns):
+        block = blocks.setdefault(sources[feature], [])
+        block.append(statement.step_function(booster.steps, k))
+    terms = [str(round(start))]
+    for block in blocks.values():
+        total = " + ".join(block)
+        terms.append(f"CAST(ROUND({scale!r} * ({total})) AS INTEGER)")
+    return " + ".join(terms)
 
 
 def points_sql(model: Any, *, table: str = "rows", points: float = 20, base: float = 600, whole: bool = True) -> str:
@@ -88,12 +92,18 @@ def points_sql(model: Any, *, table: str = "rows", points: float = 20, base: flo
         As in `scorecard_sql`.
     """
     model = getattr(model, "model_", model)
-    Statement(model, table)  # refuses what SQL cannot read
+    # It refuses what SQL cannot read.
+    Statement(model, table)
     card = table_scorecard(model, points=points, base=base)
-    card = round_card(card) if whole else card.assign(points=card["points"].round(2))
-    blocks = [f"  {card['points'].iloc[0]}  -- every row"]
+    if whole:
+        card = round_card(card)
+    else:
+        card["points"] = card["points"].round(2)
+    start = card["points"].iloc[0]
+    blocks = [f"  {start}  -- every row"]
     for name, block in card.iloc[1:].groupby("column", sort=False):
-        blocks.append(_points_of_column(model.encoder.by_name[name], block))
+        column = model.encoder.by_name[name]
+        blocks.append(_points_of_column(column, block))
     lines = [
         f"-- Scorecard made by fewlabel: {points:g} points double the odds; {base:g} points are even odds.",
         "SELECT t.*,",
@@ -108,11 +118,19 @@ def _points_of_column(column: Column, block: pd.DataFrame) -> str:
     """The CASE of a column: the values with a row of their own, then the intervals."""
     rows = block.set_index("interval")["points"]
     otherwise = rows.get(OTHER, rows[MISSING])
-    arms = {condition: rows[text] for text, condition in conditions(column).items()}
+    arms = {}
+    for text, condition in conditions(column).items():
+        arms[condition] = rows[text]
+    name = f"t.{quoted(column.name)}"
     intervals = block[block["high"].notna()]
     for high, points in zip(intervals["high"], intervals["points"]):
         if np.isfinite(high):
-            arms[f"t.{quoted(column.name)} <= {float(high)!r}"] = points
+            arms[f"{name} <= {float(high)!r}"] = points
+        # The last interval has no end.
         otherwise = points
-    written = [f"      WHEN {condition} THEN {points}" for condition, points in arms.items()]
-    return "\n".join(["CASE", *written, f"      ELSE {otherwise}", "    END"])
+    lines = ["CASE"]
+    for condition, points in arms.items():
+        lines.append(f"      WHEN {condition} THEN {points}")
+    lines.append(f"      ELSE {otherwise}")
+    lines.append("    END")
+    return "\n".join(lines)
