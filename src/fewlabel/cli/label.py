@@ -61,9 +61,13 @@ def label(
     if out.suffix.lower() != ".csv":
         raise WrongUse("answers are appended to a .csv file of their own", "--out")
     read = [*tables, *(reading.answers or ())]
+    text = ""
     if rubric is not None:
         read.append(rubric)
+        text = _read_rubric(rubric)
     keep_inputs([out], read)
+    if labeler:
+        _require_one_line(labeler, "--as")
     rows = read_rows(tables, reading, new_target=True)
     column = read_some_labels(reading, rows)
     say_notes(rows.notes, quiet)
@@ -72,8 +76,8 @@ def label(
     task = _task(rows, reading, column, classes or [])._replace(
         random_share=random_share,
         audit=audit,
-        labeler=_one_line(labeler, "--as") if labeler else "",
-        rubric="" if rubric is None else _read_rubric(rubric),
+        labeler=labeler,
+        rubric=text,
         seed=seed,
     )
     store = AnswerStore(out)
@@ -116,12 +120,11 @@ def _read_rubric(path: Path) -> str:
     return text.strip()
 
 
-def _one_line(name: str, option: str) -> str:
+def _require_one_line(name: str, option: str) -> None:
     from fewlabel.active.answers import one_line
 
     if name != one_line(name) or not name:
         raise WrongUse(f"{name!r} is not a name on one line, without spaces around it", option)
-    return name
 
 
 def _task(rows: TableRows, reading: Reading, column: "LabelColumn | None", more: list[str]) -> "Task":
@@ -130,25 +133,32 @@ def _task(rows: TableRows, reading: Reading, column: "LabelColumn | None", more:
     from fewlabel.label_app import Task
     from fewlabel.labels import name_rest
 
-    known = [] if column is None else column.labels.classes.tolist()
-    names = [str(name) for name in known]
-    positive = reading.positive if column is None or column.positive is None else str(column.positive)
-    if column is not None and len(known) == 1 and not more:  # positives only
-        more = [str(name_rest(known[0], column.labels.hidden_classes))]
-    names += [name for name in more if name not in names]
+    positive = reading.positive
+    known = []
+    if column is not None:
+        known = column.labels.classes.tolist()
+        if column.positive is not None:
+            positive = str(column.positive)
+        # Of positives only, an answer can also be that a row is none.
+        if len(known) == 1 and not more:
+            more = [str(name_rest(known[0], column.labels.hidden_classes))]
+    names = list(dict.fromkeys([*map(str, known), *more]))
     if positive in names:
-        names = [positive, *(name for name in names if name != positive)]
+        # The key 1 of the page is for it.
+        names.remove(positive)
+        names.insert(0, positive)
     if len(names) < 2:
         raise WrongUse(
             "no row is labeled yet: name at least two possible answers, for instance --class yes --class no",
             "--class",
         )
     for name in names:
-        _one_line(name, "--class")
+        _require_one_line(name, "--class")
     codes = np.full(len(rows.keys), -1)
     if column is not None:
-        position = np.array([names.index(str(name)) for name in known])
-        codes = np.where(column.labels.codes < 0, -1, position[column.labels.codes])
+        position = [names.index(str(name)) for name in known]
+        # The last one is for the code -1 of rows without a label.
+        codes = np.array([*position, -1])[column.labels.codes]
     return Task(
         title=rows.source.name,
         table=rows.table,

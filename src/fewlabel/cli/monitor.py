@@ -80,10 +80,13 @@ def monitor(
     if not answers and (key or as_of):
         wrong = "it is about labels: give them with --labels"
         raise WrongUse(wrong, "--key" if key else "--as-of")
-    written = [out / name for name in (PAGE, SUMMARY, HISTORY)]
-    for path in written if out.exists() else []:
-        writable_file(path)
-    keep_inputs(written, [model, *tables, *(answers or ())])
+    page = out / PAGE
+    numbers = out / SUMMARY
+    history = out / HISTORY
+    if out.exists():
+        for path in (page, numbers, history):
+            writable_file(path)
+    keep_inputs([page, numbers, history], [model, *tables, *(answers or ())])
     from fewlabel import reporting
     from fewlabel.cli.late_labels import LateLabels
     from fewlabel.cli.new_rows import NewRows, load_model
@@ -99,22 +102,27 @@ def monitor(
             late = LateLabels(answers, source, fitted.target, key=key, as_of=as_of, day_first=day_first)
             say_notes(late.notes, quiet)
         for block in rows.blocks():
-            watch.add(block.features, None if late is None else late.of(block))
+            labels = None if late is None else late.of(block)
+            watch.add(block.features, labels)
             report(rows.drift.n_rows, None, "rows read")
     found = watch.result(rows.drift)
-    summary = {"title": source.name, "batch": batch or source.name, "model_sha256": sha256(model), **found.to_dict()}
+    name = batch or source.name
+    digest = sha256(model)
+    summary = {"title": source.name, "batch": name, "model_sha256": digest, **found.to_dict()}
     out.mkdir(exist_ok=True)
-    append_history(out / HISTORY, summary["batch"], summary, model_sha256=summary["model_sha256"])
-    write_json(summary, out / SUMMARY)
-    reporting.write_monitor(summary, read_history(out / HISTORY), out / PAGE)
+    # The history first: the page shows this batch as its last one.
+    append_history(history, name, summary, model_sha256=digest)
+    write_json(summary, numbers)
+    reporting.write_monitor(summary, read_history(history), page)
     if as_json:
         print_json(summary)
     elif not quiet:
         _show(summary)
-        print(f"\nPage:    {out / PAGE}\nHistory: {out / HISTORY}")
-    say_notes(summary["alarms"], quiet)
-    if strict and summary["alarms"]:
-        raise ValueError(f"{len(summary['alarms'])} reason(s) to look closer, such as: {summary['alarms'][0]}")
+        print(f"\nPage:    {page}\nHistory: {history}")
+    alarms = summary["alarms"]
+    say_notes(alarms, quiet)
+    if strict and alarms:
+        raise ValueError(f"{len(alarms)} reason(s) to look closer, such as: {alarms[0]}")
 
 
 def _show(summary: "PlainDict") -> None:
@@ -123,19 +131,22 @@ def _show(summary: "PlainDict") -> None:
 
     lines = []
     for name, heading in FIGURES.items():
-        estimates = [summary["expected"].get(name), summary["measured"].get(name)]
-        if any(estimates):
-            lines.append([heading, *(estimate_text(name, estimate) for estimate in estimates)])
+        expected = summary["expected"].get(name)
+        measured = summary["measured"].get(name)
+        if expected or measured:
+            lines.append([heading, estimate_text(name, expected), estimate_text(name, measured)])
     title = f"{short(summary['title'])}: {summary['rows']} new rows, {summary['labels']} with a label"
     if lines:
         print_table(title, ["", "expected (95% interval)", "measured"], lines, left=1)
     else:
         print(title)
     if summary["at_fit"] is not None:
-        print(f"At fit: AUC {estimate_text('auc', summary['at_fit'])}.")
+        at_fit = estimate_text("auc", summary["at_fit"])
+        print(f"At fit: AUC {at_fit}.")
     if summary["reason"] is not None:
         print(f"Nothing to expect: {summary['reason']}.")
     if summary["differences"]:
-        print(f"New rows differ from the labeled rows of the fit: {'; '.join(summary['differences'])}.")
+        listed = "; ".join(summary["differences"])
+        print(f"New rows differ from the labeled rows of the fit: {listed}.")
     if summary["score_stability"] is not None:
         print(f"Scores: population stability index {summary['score_stability']:.2f} (0.25 is large).")

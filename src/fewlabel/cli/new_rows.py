@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +60,7 @@ class Piece(NamedTuple):
         return pa.table(columns)
 
 
+@dataclass(eq=False)
 class NewRows:
     """The rows of a table that a model is to score.
 
@@ -84,29 +86,22 @@ class NewRows:
         The columns of all rows that were read so far, beside those of the fit.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        source: TableSource,
-        *,
-        keep: Sequence[str],
-        time: str | None,
-        with_cells: bool = False,
-        day_first: bool | None = None,
-    ) -> None:
-        self.model = model
-        self.source = source
-        self.keep = list(keep)
-        self.time = time
-        self.with_cells = with_cells
-        self.day_first = day_first
-        self.columns = table_columns(source.path, encoding=source.encoding)
-        self.drift: Drift = Drift(model.encoder.profile)
-        for name in keep:
+    model: Any
+    source: TableSource
+    _: KW_ONLY
+    keep: Sequence[str]
+    time: str | None
+    with_cells: bool = False
+    day_first: bool | None = None
+
+    def __post_init__(self) -> None:
+        self.columns = table_columns(self.source.path, encoding=self.source.encoding)
+        self.drift = Drift(self.model.encoder.profile)
+        for name in self.keep:
             require_column(name, self.columns, "--keep")
-        if time is not None:
-            require_column(time, self.columns, "--time")
-        model.encoder.require_columns(self.columns)
+        if self.time is not None:
+            require_column(self.time, self.columns, "--time")
+        self.model.encoder.require_columns(self.columns)
 
     def say_unknown(self, quiet: bool) -> None:
         """Print a note on columns that the model does not know."""
@@ -145,7 +140,7 @@ class NewRows:
             if self.time is not None:
                 months = months_of(read_as(rows.column(self.time), DATE, notation).rows())
             found.add(cells, months)
-            kept = plain_texts(rows.select(self.keep))
+            kept = plain_texts(rows.select(list(self.keep)))
             return Piece(encoder.encode(cells, memo), kept, cells if self.with_cells else {}), found
 
         # In the blocks of the whole table: the last bit of a score may depend on the other rows of its block.

@@ -122,7 +122,8 @@ def predict(
     if time is not None and drift is None:
         raise WrongUse("it is for the page of --drift", "--time")
     result.check()
-    keep_inputs([path for path in (result.path, drift) if path is not None], [model, *tables])
+    written = [path for path in (result.path, drift) if path is not None]
+    keep_inputs(written, [model, *tables])
     from fewlabel.cli.new_rows import NewRows, load_model
     from fewlabel.cli.results import Results
     from fewlabel.threads import map_ahead
@@ -134,20 +135,25 @@ def predict(
         rows.say_unknown(quiet)
         if result.database is not None and not keep:
             rows.ask_for_key()
+        # Scores need no order, and ranks all scores: results wait until the last row is read.
         with progress(quiet, lines=False) as report:
             for scored in map_ahead(lambda piece: piece.scored(fitted, reasons), rows.blocks(), n_jobs=-1):
                 results.add(scored)
                 report(results.n_rows, None, "rows scored")
-        _report_drift(rows.drift, drift, source.name, strict, quiet)  # before the result replaces a file
+        # Before the result replaces a file.
+        _report_drift(rows.drift, drift, source.name, strict, quiet)
         with result.writer() as (render, write):
             for rendered in map_ahead(lambda read: render(read()), results.ranked(), n_jobs=-1):
                 write(rendered)
     if fitted.threshold is not None:
-        where = f"a score above {fitted.threshold:.6g} ({fitted.about.get('rule', 'chosen by hand')})"
+        rule = fitted.about.get("rule", "chosen by hand")
+        where = f"a score above {fitted.threshold:.6g} ({rule})"
         say(f"threshold: {results.n_flagged} of {results.n_rows} rows have {where}", quiet)
     if result.out is not None:
-        in_table = f", table {result.out_table}" if result.out_table else ""
-        say(f"{results.n_rows} rows: {result.out}{in_table}", quiet)
+        written_to = str(result.out)
+        if result.out_table:
+            written_to += f", table {result.out_table}"
+        say(f"{results.n_rows} rows: {written_to}", quiet)
 
 
 def _report_drift(drift: "Drift", page: Path | None, title: str, strict: bool, quiet: bool) -> None:
@@ -156,7 +162,8 @@ def _report_drift(drift: "Drift", page: Path | None, title: str, strict: bool, q
     for finding in drift.findings():
         by_column.setdefault(finding.column, []).append(finding.text)
     for name, texts in by_column.items():
-        say(f"note: column {short(name)!r}: {'; '.join(texts)}", quiet)
+        listed = "; ".join(texts)
+        say(f"note: column {short(name)!r}: {listed}", quiet)
     if page is not None and page.suffix.lower() == ".json":
         write_json(drift.summary(), page)
     elif page is not None:
@@ -165,7 +172,7 @@ def _report_drift(drift: "Drift", page: Path | None, title: str, strict: bool, q
         reporting.write_drift(drift.summary(), page, title=title)
     if strict and by_column:
         names = [repr(short(name)) for name in by_column]
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        raise ValueError(
-            f"{len(names)} column(s) do not fit the model, so --strict wrote no result: {', '.join(names[:5])}{more}"
-        )
+        shown = ", ".join(names[:5])
+        if len(names) > 5:
+            shown += f" and {len(names) - 5} more"
+        raise ValueError(f"{len(names)} column(s) do not fit the model, so --strict wrote no result: {shown}")

@@ -48,11 +48,13 @@ class Pool:
         chosen = np.flatnonzero(keys < limits[codes])
         # Most rows end here: only the few that are left are sorted by their values.
         candidates = _Drawn(keys[chosen], rows.take(pa.array(chosen)))
+        code_of_candidate = codes[chosen]
         counts = np.bincount(codes, minlength=len(values))
         for code in np.flatnonzero(counts):
             value = values[code]
             self.counts[value] += int(counts[code])
-            self._add(value, candidates.where(codes[chosen] == code))
+            of_value = candidates.where(code_of_candidate == code)
+            self._add(value, of_value)
         if len(self.counts) > _MOST_LABELS:
             raise TableError(
                 f"column {self.target!r} has more than {_MOST_LABELS} different values: name a column of classes"
@@ -73,16 +75,19 @@ class Pool:
     def _add(self, value: Any, drawn: "_Drawn") -> None:
         parts = self._drawn[value]
         parts.append(drawn)
+        n_drawn = sum(len(part.keys) for part in parts)
         # Not at every part: to find the smallest keys takes as long for twice as many rows.
-        if sum(len(part.keys) for part in parts) > 2 * self.most:
+        if n_drawn > 2 * self.most:
             self._drawn[value] = [self._smallest(value)]
 
     def _smallest(self, value: Any) -> "_Drawn":
         """The rows of a value with the smallest keys; the limit moves to the first key that is left out."""
         drawn = _Drawn.concatenate(self._drawn[value])
+        # Parts that were merged may have been drawn below other limits.
         below = drawn.keys[drawn.keys < self._limit(value)]
         if len(below) > self.most:
-            self._limits[value] = float(np.partition(below, self.most)[self.most])
+            smallest = np.partition(below, self.most)
+            self._limits[value] = float(smallest[self.most])
         return drawn.where(drawn.keys < self._limit(value))
 
     def count(self, values: Iterable[Any]) -> int:
@@ -111,8 +116,9 @@ class Pool:
         # Below the lowest limit, no row of any of the values was lost.
         limit = min(self._limit(value) for value in present)
         order = np.argsort(drawn.keys, kind="stable")
-        order = order[drawn.keys[order] < limit]
-        return drawn.rows.take(pa.array(order[start:stop]))
+        is_complete = drawn.keys[order] < limit
+        taken = order[is_complete][start:stop]
+        return drawn.rows.take(pa.array(taken))
 
 
 class _Drawn(NamedTuple):
@@ -124,10 +130,12 @@ class _Drawn(NamedTuple):
     @classmethod
     def concatenate(cls, parts: "Iterable[_Drawn]") -> "_Drawn":
         keys, tables = zip(*parts)
-        return cls(np.concatenate(keys), pa.concat_tables(tables, promote_options="permissive"))
+        rows = pa.concat_tables(tables, promote_options="permissive")
+        return cls(np.concatenate(keys), rows)
 
     def where(self, mask: np.ndarray) -> "_Drawn":
-        return _Drawn(self.keys[mask], self.rows.filter(pa.array(mask)))
+        rows = self.rows.filter(pa.array(mask))
+        return _Drawn(self.keys[mask], rows)
 
 
 def _factorize(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
@@ -140,10 +148,11 @@ def _factorize(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
     values = [None if pd.isna(value) else value for value in dictionary]
     # NaN is a value to Arrow, and is missing here, as a null is: both get the place of None.
     values.append(None)
-    place_of = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    distinct = list(dict.fromkeys(values))
+    place_of = {value: place for place, value in enumerate(distinct)}
     places = np.array([place_of[value] for value in values])
-    indices = encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
-    return places[indices], list(place_of)
+    indices = encoded.indices.fill_null(len(values) - 1)
+    return places[indices.to_numpy(zero_copy_only=False)], distinct
 
 
 def gather(
@@ -174,7 +183,8 @@ def gather(
     pools = [delayed(_pool_of)(part, read, target, most, (seed, k)) for k, part in enumerate(parts)]
     if not pools:
         raise TableError("the table has no rows")
-    return dask.compute(merged_in_pairs(pools, _merged))[0]
+    [pool] = dask.compute(merged_in_pairs(pools, _merged))
+    return pool
 
 
 def _merged(one: Pool, other: Pool) -> Pool:
