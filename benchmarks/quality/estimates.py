@@ -117,7 +117,7 @@ def measure(cell, about):
     truth = cell["hidden"] == 1
     slope, intercept = sigmoid_from_few(held_out, positive)
     # The interval that was used before there was a prior over tables.
-    _, former_low, former_high = distribution_free(rows, weighing.out_of_fold[:, 0], TRAINING_SHARE)
+    _, former_low, former_high = distribution_free(rows, weighing.out_of_fold, TRAINING_SHARE)
     return {
         **{name: about[name] for name in KEYS},
         "positives": int(positive.sum()),

@@ -61,6 +61,9 @@ def test_a_distribution_free_interval_is_named_wherever_it_is_shown(visits, tmp_
     page = (tmp_path / "report.html").read_text()
     assert named in page
     assert ", distribution-free 95% interval from" in page
+    command = ["fit", str(visits), "--target", "ill", "--scoring", "average_precision"]
+    assert run([*command, "--interval", "distribution-free"]) == 2
+    assert "--interval: only the AUC has a distribution-free one: leave out --scoring" in capsys.readouterr().err
 
 
 def test_later_rows(visits, tmp_path, capsys):

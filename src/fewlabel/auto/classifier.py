@@ -162,7 +162,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         What scores and their 95% intervals are based on. "experience" counts what such models achieved on other tables
         beside the labels: with few labels it is about 30% shorter, and promises too much on hard tables.
         "distribution-free" counts the labels alone, and assumes nothing about the table; scores are then those out of
-        fold. Not with positives only.
+        fold. For the AUC; not with positives only. With more than two classes it is about twice as long as needed.
     experience : Experience, default=None
         What the members achieved on other tables; None means the experience that comes with the package.
     n_jobs : int, default=None
@@ -373,6 +373,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             because=self._because(),
         )
         rows = task.rows
+        if self.scoring != "roc_auc" and self.interval == DISTRIBUTION_FREE:
+            raise ValueError("only the AUC has a distribution-free interval: leave out scoring, or leave out interval")
         if task.prior is not None and self.interval == DISTRIBUTION_FREE:
             raise ValueError(
                 "the interval cannot be distribution-free if only positives are labeled: the AUC depends on the share "

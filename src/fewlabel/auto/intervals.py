@@ -71,7 +71,7 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, kind=EXPERIENCE, un
     By experience, the AUC, also its mean over more classes, and the average precision of two classes are shrunken to
     what such models have on other tables, see `posterior`, and the AUC of positives and unlabeled rows by
     :func:`fewlabel.prior.auc_against_negatives`; the design effect of groups and weights divides the numbers of rows.
-    All else is bootstrapped, by groups if there are any. The AUC of two classes has a distribution-free interval.
+    All else is bootstrapped, by groups if there are any. Only the AUC has a distribution-free interval.
 
     The interval is for a model of all labels, and the score for models of a `share` of them. Without experience,
     training sets are taken to vary as test sets do: with n_test/n_train = (1 - share)/share, the variance grows by the
@@ -103,12 +103,11 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, kind=EXPERIENCE, un
     .. [1] C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning 52, 2003.
     """
     score = score_ranks(ranks, rows.codes, scorer, rows.weight)
-    is_shrunken = kind == EXPERIENCE and scorer in BELIEFS
-    if scorer is auc and ranks.shape[1] == 1 and not is_shrunken:
-        return distribution_free(rows, ranks[:, 0], share)
-    if scorer is auc and is_shrunken and ranks.shape[1] > 1:
+    if kind == DISTRIBUTION_FREE:
+        return distribution_free(rows, ranks, share)
+    if scorer is auc and ranks.shape[1] > 1:
         return _of_classes(rows, score, share)
-    if not is_shrunken or ranks.shape[1] > 1:
+    if scorer not in BELIEFS or ranks.shape[1] > 1:
         low, high = _bootstrap_ends(rows, ranks, scorer, seed, score)
         factor = 1 / np.sqrt(share)
         low = max(score - factor * (score - low), 0.0)
@@ -128,7 +127,19 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, kind=EXPERIENCE, un
 
 
 def distribution_free(rows, ranks, share):
-    """The AUC of two classes by these labels alone, and the ends of its 95% interval for a model of all labels."""
+    """The AUC by these labels alone, and the ends of its 95% interval for a model of all labels.
+
+    With more than two classes they are means over the classes, each against the others. This interval is too wide,
+    because errors of classes partly cancel; a bootstrap covered 45 of 51 true values (14 tables).
+    """
+    if ranks.shape[1] > 1:
+        found = []
+        for k in np.unique(rows.codes):
+            one_against_rest = replace(rows, codes=(rows.codes == k).astype(int))
+            found.append(distribution_free(one_against_rest, ranks[:, [k]], share))
+        score, low, high = np.mean(found, axis=0).tolist()
+        return score, low, high
+    ranks = ranks[:, 0]
     # Weights are in the interval itself; groups and training sets widen it.
     unweighted = replace(rows, weight=None)
     effect = design_effect(unweighted, _placements(rows.codes, ranks))

@@ -12,7 +12,7 @@ import pandas as pd
 from fewlabel import persistence, reporting
 from fewlabel.active.answers import answer_sheet
 from fewlabel.active.raters import combine_with_model, contradicting
-from fewlabel.auto import AutoClassifier
+from fewlabel.auto import DISTRIBUTION_FREE, AutoClassifier
 from fewlabel.checks import check_non_negative
 from fewlabel.cli.fit import FILES, MODEL, NEXT, FitOptions
 from fewlabel.cli.manifest import compare_with, describe_run
@@ -278,6 +278,8 @@ def _special_values(options: FitOptions, X: pd.DataFrame) -> dict[str, list[str]
 
 
 def _new_estimator(options: FitOptions) -> AutoClassifier:
+    if options.interval == DISTRIBUTION_FREE and options.scoring != "roc_auc":
+        raise WrongUse("only the AUC has a distribution-free one: leave out --scoring", "--interval")
     return AutoClassifier(
         find_method(options.method),
         scoring=options.scoring,

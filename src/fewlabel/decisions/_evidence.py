@@ -212,20 +212,21 @@ class Evidence:
         self._rows = Rows.of(self.population)
         # One order of the rows, so that sums do not depend on how they were given.
         order = np.lexsort((size, positive, -scores))
-        self._labeled = _Labeled(positive[order], scores[order], size[order])
+        labeled = _Labeled(positive[order], scores[order], size[order])
+        self._labeled = labeled
         self._knows_negatives = not positives_only
         self._knows_prior = prior is not None
         self._random_state = random_state
+        if ranked_among is not None:
+            ranked_among = Rows.of(np.asarray(ranked_among, dtype=float))
         probability = response_draws(
             self._rows,
-            positive[order],
-            scores[order],
-            size[order],
+            *labeled,
+            rng=np.random.default_rng(random_state),
             prior=prior,
             prior_interval=prior_interval,
             positives_only=positives_only,
-            rng=np.random.default_rng(random_state),
-            ranked_among=None if ranked_among is None else Rows.of(np.asarray(ranked_among, dtype=float)),
+            ranked_among=ranked_among,
         )
         counted = self._rows.counts[:, None] * probability
         # Expected positives among the k highest of the rows that are kept, by draw; the first entry is for none.
@@ -311,8 +312,9 @@ class Evidence:
            confounding. Statistical Models in Epidemiology, 2000.
         """
         flagged = self._rows.scores > threshold
-        share = self._rows.counts[flagged] / self._rows.counts[flagged].sum()
-        probability = np.diff(self._positives[:, 0])[flagged] / self._rows.counts[flagged]
+        counts = self._rows.counts[flagged]
+        share = counts / counts.sum()
+        probability = np.diff(self._positives[:, 0])[flagged] / counts
         log_odds = logit(np.clip(probability, _LEAST_ODDS, 1 - _LEAST_ODDS))
 
         def precision(delta):
@@ -423,11 +425,12 @@ class Evidence:
         n_rows = len(self.population)
         share = n_flagged / n_rows
         total = self._positives[-1]
-        expected = _shares(self._found(n_flagged), total, n_flagged, n_rows, costs)
+        of_flagged = self._found(n_flagged)
+        expected = _shares(of_flagged, total, n_flagged, n_rows, costs)
         # Bands are for what will be seen: the positives among the flagged rows and among the others vary by chance.
         rng = np.random.default_rng(self._random_state)
-        found = _seen(self._found(n_flagged), n_flagged, rng)
-        missed = _seen(total - self._found(n_flagged), n_rows - n_flagged, rng)
+        found = _seen(of_flagged, n_flagged, rng)
+        missed = _seen(total - of_flagged, n_rows - n_flagged, rng)
         seen = _shares(found, found + missed, n_flagged, n_rows, costs)
         # A model of all labels may miss fewer positives, which then take the place of false alarms.
         gained = (1 - self.training_share) * np.minimum(missed, n_flagged - found)
@@ -466,17 +469,21 @@ class Evidence:
         place = np.searchsorted(self._above, n_flagged, side="right") - 1
         if place == len(self._above) - 1:
             return self._positives[-1]
-        part = (n_flagged - self._above[place]) / (self._above[place + 1] - self._above[place])
-        return self._positives[place] + part * (self._positives[place + 1] - self._positives[place])
+        before, after = self._positives[place : place + 2]
+        n_before, n_after = self._above[place : place + 2]
+        part = (n_flagged - n_before) / (n_after - n_before)
+        return before + part * (after - before)
 
     def _estimate(self, expected, *seen):
         """The figure at the mode, which is the first draw, and the outermost quantiles of what may be seen."""
         tail = (1 - self.confidence) / 2
         value = float(expected[0])
-        quantiles = [np.quantile(drawn, [tail, 1 - tail]) for drawn in seen or (expected,)]
-        low = min(low for low, _ in quantiles)
-        high = max(high for _, high in quantiles)
-        return Estimate(value, min(float(low), value), max(float(high), value))
+        low = high = value
+        for drawn in seen or (expected,):
+            ends = np.quantile(drawn, [tail, 1 - tail]).tolist()
+            low = min(low, ends[0])
+            high = max(high, ends[1])
+        return Estimate(value, low, high)
 
 
 def curve_auc(positive: np.ndarray, scores: np.ndarray, population: np.ndarray) -> float:
@@ -594,17 +601,8 @@ class _ExtremeAreas(NamedTuple):
 def _expected(positive, scores, population):
     """Probability of a positive for rows that stand for all of them, and for how many each stands."""
     rows = Rows.of(population)
-    probability = response_draws(
-        rows,
-        positive,
-        scores,
-        np.ones(len(scores)),
-        prior=None,
-        prior_interval=None,
-        positives_only=False,
-        rng=np.random.default_rng(0),
-        n_draws=1,
-    )
+    equal = np.ones(len(scores))
+    probability = response_draws(rows, positive, scores, equal, rng=np.random.default_rng(0), n_draws=1)
     return probability, rows.counts[:, None]
 
 

@@ -61,10 +61,10 @@ def response_draws(
     scores: np.ndarray,
     size: np.ndarray,
     *,
-    prior: float | None,
-    prior_interval: tuple[float, float] | None,
-    positives_only: bool,
     rng: np.random.Generator,
+    prior: float | None = None,
+    prior_interval: tuple[float, float] | None = None,
+    positives_only: bool = False,
     ranked_among: Rows | None = None,
     n_draws: int = N_DRAWS,
 ) -> np.ndarray:
@@ -77,13 +77,13 @@ def response_draws(
     scores : ndarray of shape (n_labeled,)
     size : ndarray of shape (n_labeled,)
         How much each labeled row counts; their sum is the effective number of rows.
-    prior : float or None
-        Share of positives among the rows to decide on, if it is known or estimated elsewhere.
-    prior_interval : (float, float) or None
-        A 90% interval of the prior.
-    positives_only : bool
-        Whether rows that are not `positive` are unlabeled.
     rng : Generator
+    prior : float, default=None
+        Share of positives among the rows to decide on, if it is known or estimated elsewhere.
+    prior_interval : (float, float), default=None
+        A 90% interval of the prior.
+    positives_only : bool, default=False
+        Whether rows that are not `positive` are unlabeled.
     ranked_among : Rows or None
         Rows whose ranks the curve is a function of; None for the rows to decide on.
     n_draws : int, default=400

@@ -97,23 +97,26 @@ def by_group(
     names = _group_names(groups, n_bins)
     if len(names) != len(score):
         raise ValueError(f"groups has {len(names)} values and y_true {len(score)}: give one per row")
-    used_on = y.codes < 0 if (y.codes < 0).any() else y.codes >= 0
+    is_labeled = y.codes >= 0
+    used_on = is_labeled if is_labeled.all() else ~is_labeled
     # With one labeled class only, which is the positive one, nothing is known of negatives.
     is_positive = y.codes == len(y.classes) - 1
     knows_negatives = len(y.classes) == 2
     flagged = score > threshold
+    counts = is_labeled & (weight > 0)
     rows = []
     for name in names.cat.categories:
         here = (names == name).to_numpy()
-        labeled = here & (y.codes >= 0)
-        positive = labeled & is_positive
-        row: dict[str, Any] = {"group": name, "rows": here.sum(), "labels": labeled.sum(), "positives": positive.sum()}
-        row |= _auc(is_positive, score, weight, labeled, confidence).columns("auc")
-        used = np.flatnonzero(here & used_on)
-        row |= _share(flagged[used], np.ones(len(used)), confidence, least=1).columns("flagged")
-        alarms = np.flatnonzero(labeled & flagged & (weight > 0) & knows_negatives)
+        tested = here & counts
+        used = here & used_on
+        alarms = tested & flagged & knows_negatives
+        found = tested & is_positive
+        row: dict[str, Any] = {"group": name, "rows": here.sum()}
+        row["labels"] = (here & is_labeled).sum()
+        row["positives"] = (here & is_positive).sum()
+        row |= _auc(is_positive[tested], score[tested], weight[tested], confidence).columns("auc")
+        row |= _share(flagged[used], np.ones(used.sum()), confidence, least=1).columns("flagged")
         row |= _share(is_positive[alarms], weight[alarms], confidence).columns("precision")
-        found = np.flatnonzero(positive & (weight > 0))
         row |= _share(flagged[found], weight[found], confidence).columns("recall")
         rows.append(row)
     return pd.DataFrame(rows)
@@ -137,20 +140,21 @@ def _group_names(groups: Any, n_bins: int) -> pd.Series:
         named = column.map(str).astype(object)
     missing = column.isna()
     sizes = named[~missing].value_counts()
-    rare = sizes.index[_MOST_GROUPS - 1 :] if len(sizes) > _MOST_GROUPS else []
-    named = named.mask(named.isin(rare), _OTHERS).mask(missing, _MISSING)
+    if len(sizes) > _MOST_GROUPS:
+        rare = sizes.index[_MOST_GROUPS - 1 :]
+        named = named.mask(named.isin(rare), _OTHERS)
+    named = named.mask(missing, _MISSING)
     categories = dict.fromkeys([*order, _OTHERS, _MISSING])
     return named.astype(pd.CategoricalDtype(list(categories))).cat.remove_unused_categories()
 
 
-def _auc(positive, score, weight, labeled, confidence):
-    rows = np.flatnonzero(labeled & (weight > 0))
-    n_positive = int(positive[rows].sum())
-    if min(n_positive, len(rows) - n_positive) < _LEAST:
+def _auc(positive, score, weight, confidence):
+    n_positive = positive.sum()
+    if min(n_positive, len(positive) - n_positive) < _LEAST:
         return _UNKNOWN
-    weights = None if (weight[rows] == weight[rows[0]]).all() else weight[rows]
-    y = positive[rows].astype(int)
-    found = auc_confidence_interval(y, score[rows], sample_weight=weights, confidence=confidence)
+    if (weight == weight[0]).all():
+        weight = None
+    found = auc_confidence_interval(positive.astype(int), score, sample_weight=weight, confidence=confidence)
     return Estimate(found.auc, found.low, found.high)
 
 

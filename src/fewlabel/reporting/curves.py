@@ -35,15 +35,20 @@ def of_decisions(points: Sequence[PlainDict], prior: float) -> tuple[PlainDict, 
     prior : float
         Share of positives among the rows.
     """
-    recall = pd.DataFrame([point["recall"] for point in points]).rename(columns={"value": "y"})
-    precision = pd.DataFrame([point["precision"] for point in points]).rename(columns={"value": "y"})
+    recall = _with_band(points, "recall")
+    precision = _with_band(points, "precision")
     share = np.array([point["share"]["value"] for point in points])
-    false = np.clip(share * (1 - precision["y"]) / (1 - prior), 0.0, 1.0)
-    of_recall = recall.assign(x=false)
+    false = share * (1 - precision["y"]) / (1 - prior)
+    recall["x"] = np.clip(false, 0.0, 1.0)
+    precision["x"] = recall["y"]
     # With no row flagged, none is found.
-    roc = {name: [0.0, *values] for name, values in of_recall.to_dict("list").items()}
-    of_precision = precision.assign(x=recall["y"])
-    return roc, {**of_precision.to_dict("list"), "chance": prior}
+    roc = {name: np.insert(values, 0, 0.0) for name, values in recall.items()}
+    return roc, {**precision, "chance": prior}
+
+
+def _with_band(points: Sequence[PlainDict], name: str) -> dict[str, np.ndarray]:
+    found = pd.DataFrame([point[name] for point in points])
+    return {"y": found["value"].to_numpy(), "low": found["low"].to_numpy(), "high": found["high"].to_numpy()}
 
 
 def of_class(is_class: np.ndarray, score: np.ndarray) -> tuple[PlainDict, PlainDict]:
@@ -87,9 +92,10 @@ def calibration(
     bins = []
     order = np.argsort(probability, kind="stable")
     for rows in np.array_split(order, n_bins):
-        share = float(np.average(positive[rows], weights=weight[rows]))
-        low, high = wilson(share, effective_number(weight[rows]))[0].tolist()
-        middle = float(np.average(probability[rows], weights=weight[rows]))
+        counts = weight[rows]
+        share = float(np.average(positive[rows], weights=counts))
+        low, high = wilson(share, effective_number(counts))[0].tolist()
+        middle = float(np.average(probability[rows], weights=counts))
         bins.append({"probability": middle, "share": share, "low": low, "high": high, "rows": len(rows)})
     return bins
 
@@ -97,8 +103,7 @@ def calibration(
 def histogram(probability: np.ndarray) -> list[float]:
     """Share of rows in each of 20 bins of equal width on [0, 1]."""
     counts, _ = np.histogram(probability, bins=20, range=(0, 1))
-    shares = counts / max(counts.sum(), 1)
-    return shares.tolist()
+    return (counts / max(counts.sum(), 1)).tolist()
 
 
 def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share: float = 1.0) -> PlainDict | None:
@@ -215,23 +220,22 @@ def learning(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) 
     if curve is None:
         return None
     more, text = sentences.outlook(curve, auto.headline_["low"], n, name)
-    ahead: list[int] = []
+    ahead = np.array([], dtype=int)
     if more is not None:
         furthest = min(n + more, _FURTHEST * n)
         # Even steps on the logarithmic axis of the figure.
         steps = np.geomspace(n, max(furthest, n + 1), _N_AHEAD)
-        ahead = sorted(set(steps.astype(int).tolist()))
-    scores_ahead = [float(1 - curve.error * (v / n) ** -curve.slope) for v in ahead]
+        ahead = np.unique(steps.astype(int))
+    errors_ahead = curve.error * (ahead / n) ** -curve.slope
     return {
         "labels": curve.labels,
         "here": n,
-        "scores": np.clip(curve.scores, 0, 1).tolist(),
+        "scores": np.clip(curve.scores, 0, 1),
         "low": curve.low,
         "high": curve.high,
         "ahead_labels": ahead,
-        "ahead_scores": scores_ahead,
+        "ahead_scores": 1 - errors_ahead,
         "more_labels": more,
-        "gain": sentences.GAIN,
         "score_name": name,
         "text": text,
     }

@@ -11,6 +11,7 @@ from fewlabel.reporting.render import render_template
 from fewlabel.types import PlainDict
 
 _MOST_BARS = 12
+_IN_HISTORY = ("auc", "accuracy", "precision", "cost")
 
 
 def write_drift(summary: PlainDict, path: str | os.PathLike[str], *, title: str) -> None:
@@ -40,23 +41,33 @@ def write_monitor(summary: PlainDict, history: Sequence[PlainDict], path: str | 
     path : str or path-like
         The file.
     """
-    figures = [name for name in FIGURES if name in summary["expected"] or name in summary["measured"]]
-    shown = {**summary, "figures": figures, "drift": _shown_drift(summary["drift"])}
-    shown["score_bars"] = None if summary["score"] is None else _bars(summary["score"])
+    score = summary["score"]
+    known = summary["expected"] | summary["measured"]
+    shown = {
+        **summary,
+        "drift": _shown_drift(summary["drift"]),
+        "figures": [name for name in FIGURES if name in known],
+        "score_bars": None if score is None else _bars(score),
+    }
+    panels = _history_panels(history, summary["at_fit"])
+    write_text(path, render_template("monitor.html.j2", **shown, history=history, panels=panels))
+
+
+def _history_panels(history: Sequence[PlainDict], at_fit: PlainDict | None) -> list[tuple[str, charts.Panel]]:
+    """What was expected and measured of each batch, and the stability of the score; the AUC with that of the fit."""
     names = [record["batch"] for record in history]
-    at_fit = None if summary["at_fit"] is None else summary["at_fit"]["value"]
+    levels = {} if at_fit is None else {"auc": at_fit["value"]}
     panels = []
-    for name in ("auc", "accuracy", "precision", "cost"):
+    for name in _IN_HISTORY:
         label = FIGURES[name]
         expected = [record["expected"].get(name) for record in history]
         measured = [record["measured"].get(name) for record in history]
-        if any(expected) or any(measured):
-            level = at_fit if name == "auc" else None
-            panels.append((label, charts.history_panel(names, expected, measured, label, level)))
+        if any(expected + measured):
+            panels.append((label, charts.history_panel(names, expected, measured, label, levels.get(name))))
     stability = [record["score_stability"] for record in history]
     if any(value is not None for value in stability):
         panels.append(("Stability of the score", charts.stability_panel(names, stability)))
-    write_text(path, render_template("monitor.html.j2", **shown, history=history, panels=panels))
+    return panels
 
 
 def _shown_drift(summary: PlainDict) -> PlainDict:
@@ -64,12 +75,13 @@ def _shown_drift(summary: PlainDict) -> PlainDict:
     texts: dict[str, list[str]] = {}
     for finding in summary["findings"]:
         texts.setdefault(finding["column"], []).append(finding["text"])
-    order = sorted(
-        summary["columns"], key=lambda name: (name not in texts, -(summary["columns"][name]["stability"] or 0))
-    )
+
+    def importance(item):
+        name, column = item
+        return name in texts, column["stability"] or 0
+
     columns = {}
-    for name in order:
-        column = summary["columns"][name]
+    for name, column in sorted(summary["columns"].items(), key=importance, reverse=True):
         columns[name] = {**column, "bars": _bars(column)}
     return {**summary, "columns": columns, "texts": texts}
 
@@ -80,13 +92,14 @@ def _bars(column: PlainDict) -> list[PlainDict]:
     before = fit["shares"]
     after = column["new"]["shares"]
     if "categories" in fit:
-        names = [*fit["categories"], "not seen at fit"]
-        by_share = sorted(range(len(names)), key=lambda k: -max(before[k], after[k]))
+        every = list(zip([*fit["categories"], "not seen at fit"], before, after))
+        by_share = sorted(range(len(every)), key=lambda k: -max(every[k][1:]))
         # Categories keep their order; the unseen ones are the last.
-        kept = sorted(by_share[:_MOST_BARS])
-        bins = [(names[k], before[k], after[k]) for k in kept]
-        if len(names) > len(kept):
-            bins.append(("all others", 1 - sum(before[k] for k in kept), 1 - sum(after[k] for k in kept)))
+        bins = [every[k] for k in sorted(by_share[:_MOST_BARS])]
+        if len(every) > len(bins):
+            shown_before = sum(one[1] for one in bins)
+            shown_after = sum(one[2] for one in bins)
+            bins.append(("all others", 1 - shown_before, 1 - shown_after))
     else:
         bins = list(zip(_intervals(fit["cuts"]), before, after))
     return charts.bars([one for one in bins if one[1] or one[2]])
