@@ -6,6 +6,7 @@ import pytest
 from fewlabel import PNUAdaBoostClassifier, PNUAUCBoostClassifier, PUAdaBoostClassifier
 from fewlabel import threads as threads_module
 from fewlabel.boosting import growing
+from fewlabel.boosting.rows import Rows, SpreadRows
 from fewlabel.kernels import symmetric_trees
 from reference.fitted_stumps import stumps_of
 
@@ -35,19 +36,14 @@ def make_table(kind):
 
 def fit_both(model, X, y, weight, monkeypatch):
     """Stumps, losses and threshold with rounds in one call, and one by one in threads; the calls of either kind."""
-    calls = {"weighted_rounds": 0, "weighted_rounds_at_once": 0}
+    calls = {Rows: 0, SpreadRows: 0}
+    run = symmetric_trees.weighted_rounds
 
-    def counted(name):
-        run = getattr(symmetric_trees, name)
+    def counted(rows, *args):
+        calls[type(rows)] += 1
+        return run(rows, *args)
 
-        def count(*args):
-            calls[name] += 1
-            return run(*args)
-
-        return count
-
-    for name in calls:
-        monkeypatch.setattr(symmetric_trees, name, counted(name))
+    monkeypatch.setattr(symmetric_trees, "weighted_rounds", counted)
     fits = []
     for n_jobs in (1, 3):
         monkeypatch.setattr(threads_module, "_CELLS_PER_THREAD", 50)
@@ -73,8 +69,8 @@ def test_rounds_in_one_call_are_those_one_by_one(name, kind, monkeypatch):
     at_once, one_by_one, calls = fit_both({**MODELS, **ADA}[name], X, y, weight, monkeypatch)
     for values, expected in zip(at_once, one_by_one):
         np.testing.assert_array_equal(values, expected)
-    assert calls["weighted_rounds_at_once"] > 0
-    assert calls["weighted_rounds"] >= len(one_by_one[0])
+    assert calls[Rows] > 0
+    assert calls[SpreadRows] >= len(one_by_one[0])
     if name == "defaults":
         assert len(at_once[0]) > 100
 

@@ -32,8 +32,8 @@ def in_memory(table):
 
 
 def in_parts(table):
-    parts = in_memory(table).in_parts(3, np.ones(3))
-    return SpreadRows(Parts(parts, map), np.diff(BOUNDS), table[0].n_codes)
+    parts = in_memory(table).in_parts(3)
+    return SpreadRows(Parts(parts, map), np.diff(BOUNDS), np.ones(3))
 
 
 MAKERS = {"in one part": in_memory, "in parts": in_parts}
@@ -68,9 +68,10 @@ def test_sums_are_those_of_the_scores(maker, table):
             for j, e in enumerate(COLUMNS):
                 hist[j] += COEFFICIENTS[kind, g] * np.bincount(codes[e, group], weights, minlength=binning.n_codes)
             sides[kind, g] = weights[~goes_up[group]].sum(), weights[goes_up[group]].sum()
-        found = symmetric_trees.code_sums(rows, COLUMNS, COEFFICIENTS * UNIT / 16, 1)[:, 0]
+        found = symmetric_trees.code_sums(rows, COLUMNS, COLUMNS[:0], COEFFICIENTS * UNIT / 16, 1)[:, 0]
         np.testing.assert_allclose(found / (UNIT / 16), hist, atol=1e-12)
-        again = symmetric_trees.code_sums(rows, COLUMNS, COEFFICIENTS * UNIT / 16, 1)[:, 0]  # questions change nothing
+        # Questions change nothing.
+        again = symmetric_trees.code_sums(rows, COLUMNS, COLUMNS[:0], COEFFICIENTS * UNIT / 16, 1)[:, 0]
         np.testing.assert_array_equal(found, again)
         symmetric_trees.split(rows, t, cut, 0, 0)
         np.testing.assert_allclose(symmetric_trees.side_sums(rows, scales) / (UNIT / 16), sides, atol=1e-12)

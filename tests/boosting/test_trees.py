@@ -61,11 +61,12 @@ def test_greedy_trees_equal_the_slow_version(table, gamma, loss, max_depth, l2):
             assert values[leaf] == pytest.approx(value, rel=1e-6, abs=1e-9)
 
 
-def derivatives(make_loss, weights, scores):
+def derivatives(make_loss, weights, scores, totals):
     """Derivatives of a loss at rows with these weights and scores, by group; they do not depend on the codes."""
     bounds = np.cumsum([0, *map(len, weights)])
     codes = np.zeros((1, len(scores)), dtype=np.uint8)
     rows = Rows(codes, 3, bounds, scores, np.concatenate(weights), np.ones(3))
+    rows.totals = totals
     assert make_loss(rows).set_derivatives()
     return rows.derivatives
 
@@ -78,7 +79,7 @@ def test_derivatives_of_pairs(gamma, loss):
     weight, f = rng.random(27) + 0.1, 2 * rng.normal(size=27)
     totals = [weight[signs == s].sum() for s in (1, 0, -1)]
     weights = [weight[signs == s] / weight[signs == s].sum() for s in (1, 0, -1)]
-    found = derivatives(lambda rows: PairLoss(loss, gamma, rows, totals), weights, f)
+    found = derivatives(lambda rows: PairLoss(loss, gamma, rows), weights, f, totals)
     np.testing.assert_allclose(
         found, reference.derivatives(f, reference.pair_terms(signs, weight, gamma), loss), rtol=1e-9
     )
@@ -94,7 +95,7 @@ def test_sums_over_pairs_are_within_1e_6(monkeypatch, spread, most_pairs):
     weight, scores = rng.random(1300), spread * rng.normal(size=1300)
     totals = [weight[signs == s].sum() for s in (1, 0, -1)]
     weights = [weight[signs == s] / total for s, total in zip((1, 0, -1), totals)]
-    found = derivatives(lambda rows: PairLoss("logistic", 0.7, rows, totals), weights, scores)
+    found = derivatives(lambda rows: PairLoss("logistic", 0.7, rows), weights, scores, totals)
     expected = reference.derivatives(scores, reference.pair_terms(signs, weight, 0.7), "logistic")
     scale = 0.5 * (totals[0] + totals[2]) * np.concatenate(weights)
     assert (np.abs(found - np.array(expected)) / scale).max() < 1e-6
@@ -365,7 +366,7 @@ def test_derivatives_of_the_pu_risk():
     rng = np.random.default_rng(8)
     H, positive = rng.normal(size=12), np.arange(12) < 5
     weights = [np.full(5, 1 / 5), np.full(7, 1 / 7), np.empty(0)]
-    gradient, bound = derivatives(lambda rows: PURisk(0.3, 0.7, 0.0, rows, [5, 7, 0]), weights, H)
+    gradient, bound = derivatives(lambda rows: PURisk(0.3, 0.7, 0.0, rows), weights, H, [5, 7, 0])
     size = 2 * 5 * 7 / 12
     for i in range(12):
         up, down = H + 1e-5 * (np.arange(12) == i), H - 1e-5 * (np.arange(12) == i)

@@ -26,7 +26,7 @@ def make_rows(codes, weights, bounds, uses=ALL):
 
 
 def histogram(rows, coefficients, columns):
-    return symmetric_trees.code_sums(rows, columns, coefficients, 1)[:, 0]
+    return symmetric_trees.code_sums(rows, columns, columns[:0], coefficients, 1)[:, 0]
 
 
 def side_sums(rows, column, cut, scales):
@@ -144,11 +144,12 @@ def search(hist, n_cuts, has_missing, directions=None):
     cuts = symmetric_trees.Cuts(np.asarray(n_cuts), np.asarray(has_missing, dtype=np.bool_), directions)
     state = make_state(len(hist))
     criterion = symmetric_trees.edge_criterion(state, pair_rule(1.0, 0.0, "exact"), np.full((2, 3), UNIT))
-    below = hist[:, None].copy()
-    symmetric_trees.accumulate(below, columns, cuts.n_cuts, False)
+    hist = hist[:, None].copy()
     every_cut = np.empty((0, 0), dtype=np.int64)
-    best = symmetric_trees.best_split(below, below, columns, every_cut, cuts, criterion, np.uint64(0))
+    *best, total = symmetric_trees.best_split(hist, hist, columns, every_cut, cuts, criterion, np.uint64(0))
+    best = tuple(best)
     assert best[0] >= 0 or best == (-1, 0, 0, 0.0)
+    assert total == hist[0, 0, n_cuts[0]] + hist[0, 0, MISSING]
     assert max(state.upper[best[0]], 0) == abs(best[3]) / UNIT
     assert max(state.upper) - TIE / UNIT <= state.upper[best[0]]
     return best

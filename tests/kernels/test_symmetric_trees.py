@@ -40,7 +40,8 @@ def sums_by(packed, *keys, shape):
 def test_cut_histogram_of_the_deepest_level(rows):
     codes, leaf, packed = rows
     columns, cuts = np.array([0, 1, 3, 4, 5, 6, 8]), np.array([0, 15, 7, 3, 16, 9, 2])  # one pass of four, and a rest
-    halves = sum(symmetric_trees.cut_sums(part, columns, cuts, 128) for part in in_parts(rows, [0, 4097, N_ROWS]))
+    parts = in_parts(rows, [0, 4097, N_ROWS])
+    halves = sum(symmetric_trees.code_sums(part, columns, cuts, np.zeros((2, 3)), 128) for part in parts)
     for of_column, column, cut in zip(halves, columns, cuts):
         side = (codes[column] > cut).astype(int) + (codes[column] == MISSING)
         np.testing.assert_array_equal(of_column, sums_by(packed, leaf, side, shape=(128, 3)))
@@ -53,7 +54,7 @@ def test_histogram_of_pairs_and_of_single_columns(rows, n_leaves, n_columns):
     columns, leaf = np.random.default_rng(n_columns).permutation(9)[:n_columns], leaf % n_leaves
     for edges in ([0, 3, 4097, N_ROWS], [0, N_ROWS]):
         parts = in_parts((codes, leaf, packed), edges)
-        hist = sum(symmetric_trees.code_sums(part, columns, np.zeros((2, 3)), n_leaves) for part in parts)
+        hist = sum(symmetric_trees.code_sums(part, columns, columns[:0], np.zeros((2, 3)), n_leaves) for part in parts)
         for of_column, code in zip(hist, codes[columns]):
             np.testing.assert_array_equal(of_column, sums_by(packed, leaf, code, shape=(n_leaves, MISSING + 1)))
 

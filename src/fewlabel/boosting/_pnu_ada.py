@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from fewlabel.base import Count, UnitInterval, parametrized
-from fewlabel.boosting._pnu_auc import USES, pair_rule
+from fewlabel.boosting._pnu_auc import pair_rule
 from fewlabel.boosting.booster import LabeledBooster
 
 
@@ -111,6 +111,5 @@ class PNUAdaBoostClassifier(LabeledBooster):
     def _uses_unlabeled(self):
         return super()._uses_unlabeled() or self.scheme == "pu-un"
 
-    def _rounds(self, binning, rows, totals, previous, n_rounds):
-        rule = ada_rule(self.gamma, self.scheme, bool(rows.sizes[1]))
-        return self._stump_rounds(binning, rows, rule, USES, previous, n_rounds)
+    def _objective(self, rows):
+        return ada_rule(self.gamma, self.scheme, bool(rows.sizes[1]))

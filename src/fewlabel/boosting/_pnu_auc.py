@@ -12,10 +12,6 @@ from fewlabel.boosting.pairs import PairLoss
 from fewlabel.kernels.symmetric_trees import StepRule
 
 LEAST_WRONG = 5e-7  # keeps a step finite: at most atanh(1 - 1e-6), that is 7.3
-_ROUNDING = 1e-12  # an edge must exceed rho by this: after an exact step a stump's edge is rho itself, up to rounding
-
-
-USES = np.array([[True, True, False], [False, True, True]])
 
 
 def pair_rule(gamma, rho, step):
@@ -35,7 +31,6 @@ def pair_rule(gamma, rho, step):
         keeps_sizes=False,
         is_exact=step == "exact",
         rho=float(rho),
-        least_edge=rho + _ROUNDING,
         least_wrong=LEAST_WRONG,
         max_step=math.inf,
         low_factor=0.0,
@@ -194,16 +189,6 @@ class PNUAUCBoostClassifier(LabeledBooster):
         }
         return cls(**{**published, **parameters})
 
-    # Deeper trees are greedy, as stumps are.
-    l2_regularization = 0.0
-    splitter = "best"
-    split_noise = 0.0
-    bootstrap = False
-
-    def _rounds(self, binning, rows, totals, previous, n_rounds):
+    def _objective(self, rows):
         gamma = self.gamma if rows.sizes[1] else 1.0
-        if not self._boosts_stumps():
-            loss = PairLoss("exponential", gamma, rows, totals)
-            return self._tree_rounds(binning, rows, loss, previous, n_rounds)
-        rule = pair_rule(gamma, self.rho, self.step)
-        return self._stump_rounds(binning, rows, rule, USES, previous, n_rounds)
+        return pair_rule(gamma, self.rho, self.step) if self._boosts_stumps() else PairLoss(self.loss, gamma, rows)

@@ -11,8 +11,6 @@ from fewlabel.boosting.booster import Booster, Columns, Directions, LessThanOne
 from fewlabel.kernels.symmetric_trees import StepRule
 from fewlabel.positive_unlabeled import PositiveUnlabeled
 
-_USES = np.array([[True, False, False], [True, True, False]])
-
 
 def pu_rule(prior, *, start, correction, separate, non_negative, max_step, stop_risk):
     r"""Positives as positives, positives as negatives of negative weight, and unlabeled rows as negatives.
@@ -35,7 +33,6 @@ def pu_rule(prior, *, start, correction, separate, non_negative, max_step, stop_
         keeps_sizes=separate,
         is_exact=False,
         rho=0.0,
-        least_edge=0.0,  # a guarded search has its own minimum
         least_wrong=0.0,
         max_step=math.inf if max_step is None else float(max_step),
         low_factor=-1.0,
@@ -242,8 +239,8 @@ class PUAdaBoostClassifier(PUBooster):
         super()._make_classifier(scores + self._start_score(), signs, weight)
         self.offset_ += self._start_score()
 
-    def _rounds(self, binning, rows, totals, previous, n_rounds):
-        rule = pu_rule(
+    def _objective(self, rows):
+        return pu_rule(
             self.prior_,
             start=self._start_score(),
             correction=self.correction,
@@ -252,5 +249,3 @@ class PUAdaBoostClassifier(PUBooster):
             max_step=self.max_step,
             stop_risk=self.stop_risk,
         )
-        n_thresholds = self.n_thresholds if self.splitter == "random" else None
-        return self._stump_rounds(binning, rows, rule, _USES, previous, n_rounds, n_thresholds)

@@ -4,9 +4,9 @@ from dataclasses import KW_ONLY
 from typing import Literal
 
 from fewlabel.base import parametrized
-from fewlabel.boosting._pnu_auc import USES, pair_rule
-from fewlabel.boosting.booster import FEW_LABELS_ROUNDS, Bins, LabeledBooster, RandomTrees
-from fewlabel.boosting.pairs import PairLoss, has_few_pairs
+from fewlabel.boosting._pnu_auc import pair_rule
+from fewlabel.boosting.booster import Bins, LabeledBooster, RandomTrees
+from fewlabel.boosting.pairs import PairLoss
 
 
 @parametrized
@@ -166,18 +166,6 @@ class TreeAUCBoostClassifier(RandomTrees, LabeledBooster):
     def _bins_all_rows(self):
         return not self._boosts_stumps()
 
-    def _needs_one_part(self, sizes):
-        return self.loss == "logistic" and has_few_pairs(self.gamma if sizes[1] else 1.0, sizes)
-
-    def _choose_rounds(self, binning, rows, totals):
-        if self._boosts_stumps():
-            return FEW_LABELS_ROUNDS, None
-        return super()._choose_rounds(binning, rows, totals)
-
-    def _rounds(self, binning, rows, totals, previous, n_rounds):
+    def _objective(self, rows):
         gamma = self.gamma if rows.sizes[1] else 1.0
-        if self._boosts_stumps():
-            rule = pair_rule(gamma, 0.0, "exact")
-            return self._stump_rounds(binning, rows, rule, USES, previous, n_rounds)
-        loss = PairLoss(self.loss, gamma, rows, totals)
-        return self._tree_rounds(binning, rows, loss, previous, n_rounds)
+        return pair_rule(gamma, 0.0, "exact") if self._boosts_stumps() else PairLoss(self.loss, gamma, rows)

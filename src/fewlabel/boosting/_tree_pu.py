@@ -19,17 +19,16 @@ class PURisk:
         :math:`\pi`, :math:`\lambda`, and the share of its first value at which the risk of the negatives ends the fit.
     rows : Rows or SpreadRows
         Positives and unlabeled rows.
-    totals : list of float
-        Total weight of each group.
     """
 
-    def __init__(self, prior, correction, stop_risk, rows, totals):
+    def __init__(self, prior, correction, stop_risk, rows):
         self._rows = rows
         self._prior = prior
         self._copies_weight = correction * prior
         self._least_negative_risk = stop_risk * (1 - prior * correction)
         # Of two groups the smaller one limits what is known: the harmonic mean of their sizes.
-        self._size = 2 * totals[0] * totals[1] / (totals[0] + totals[1])
+        n_positive, n_unlabeled, _ = rows.totals
+        self._size = 2 * n_positive * n_unlabeled / (n_positive + n_unlabeled)
         self._known = None  # what `value` needed: `set_derivatives` needs the same before the next round
 
     def set_derivatives(self):
@@ -192,6 +191,5 @@ class TreePUBoostClassifier(RandomTrees, PUBooster):
     def _boosts_stumps(self):
         return False
 
-    def _rounds(self, binning, rows, totals, previous, n_rounds):
-        risk = PURisk(self.prior_, self.correction, self.stop_risk, rows, totals)
-        return self._tree_rounds(binning, rows, risk, previous, n_rounds)
+    def _objective(self, rows):
+        return PURisk(self.prior_, self.correction, self.stop_risk, rows)

@@ -5,10 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fewlabel.kernels.bins import round_down
-from fewlabel.kernels.step_functions import score
-from fewlabel.threads import RowThreads
-
 
 class ShapeFunction(NamedTuple):
     """The contribution of one column to an additive score.
@@ -83,41 +79,3 @@ def step_functions(splits, values):
         missing = float(on_missing[start:stop].sum())
         functions[int(column[start])] = edges_of_column[:n_edges], steps[: n_edges + 1], missing
     return functions
-
-
-def score_steps(splits, values, X, n_jobs=None):
-    """Sum of the stumps for each row of a table.
-
-    Parameters
-    ----------
-    splits, values
-        As in `step_functions`.
-    X : ndarray of shape (n_samples, n_features), float32 or float64
-    n_jobs : int, default=None
-        Number of threads.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-    """
-    functions = step_functions(splits, values)
-    n_edges = np.array([len(edges) for edges, _, _ in functions.values()], dtype=np.int64)
-    width = n_edges.max(initial=0)
-    edges = np.full((len(functions), width), np.inf)
-    steps = np.zeros((len(functions), width + 2))
-    for j, (edges_of_column, steps_of_column, missing) in enumerate(functions.values()):
-        edges[j, : n_edges[j]] = edges_of_column
-        steps[j, : n_edges[j] + 1] = steps_of_column
-        steps[j, -1] = missing
-    columns = np.array(list(functions), dtype=np.int64)
-    if len(columns) and not 0 <= columns[0] <= columns[-1] < X.shape[1]:  # a model file can hold anything
-        raise ValueError("splits_ refers to columns that the table does not have: the model is damaged, fit it again")
-    edges = round_down(edges, X.dtype)
-    scores = np.zeros(len(X))
-    with RowThreads(n_jobs) as threads:
-        threads.over_rows(
-            lambda start, stop: score(X, columns, edges, n_edges, steps, scores, start, stop),
-            len(X),
-            len(columns),
-        )
-    return scores

@@ -24,14 +24,16 @@ from fewlabel.base import (
     UnitInterval,
     parametrized,
 )
-from fewlabel.boosting.additive import column_names, score_steps, shape_functions
+from fewlabel.boosting.additive import column_names, shape_functions
 from fewlabel.boosting.binning import SPLIT, Binning
-from fewlabel.boosting.growing import MAX_DEPTH, score_trees, stump_rounds, tree_rounds
+from fewlabel.boosting.growing import MAX_DEPTH, Settings, boost
+from fewlabel.boosting.pairs import needs_one_part
 from fewlabel.boosting.rows import Parts, Rows, SpreadRows, group_totals
+from fewlabel.boosting.scoring import score_splits, score_trees
 from fewlabel.boosting.stopping import AlarmStop, ValidationStop, best_round, deal_out
 from fewlabel.exceptions import LabelError
 from fewlabel.kernels.bins import MAX_BINS
-from fewlabel.kernels.symmetric_trees import draw_variates, order_free_sum
+from fewlabel.kernels.symmetric_trees import draw_variates
 from fewlabel.threads import RowThreads
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
@@ -75,16 +77,12 @@ class Ensemble(NamedTuple):
 
     def score(self, X, n_jobs=None):
         """Sum of the trees for each row of a table."""
-        if len(self.splits) == 0:
-            return np.zeros(len(X))
-        if self.splits.shape[1] == 1:  # one step function per column: far fewer than trees
-            return score_steps(self.splits[:, 0], self.values, X, n_jobs)
-        return score_trees(self.splits, self.values, X, n_jobs)
+        return score_splits(self.splits, self.values, X, n_jobs)
 
 
 @parametrized
 class Booster(RankingClassifier):
-    """Base of the boosters; a subclass has `max_depth`, and defines `_uses_unlabeled` and `_rounds`."""
+    """Base of the boosters; a subclass has `max_depth`, and defines `_uses_unlabeled` and `_objective`."""
 
     _allow_nan = True
     _continued = "splits_"
@@ -92,6 +90,15 @@ class Booster(RankingClassifier):
     _keeps_losses = True
     _chosen_rounds = None  # for n_estimators="auto", if they are known
     _fold_scores = None  # held-out rows of the folds that chose the rounds, and the scores of all rows
+    # Parameters of some subclasses; the others try all cuts of all columns in the same way.
+    loss = "exponential"
+    early_stopping = False
+    monotone = None
+    n_thresholds = None
+    l2_regularization = 0.0
+    splitter = "best"
+    split_noise = 0.0
+    bootstrap = False
 
     n_estimators: Count | Literal["auto"] = "auto"
     _: KW_ONLY
@@ -159,7 +166,7 @@ class Booster(RankingClassifier):
             binned = np.arange(len(X)) if self._bins_all_rows else order
             binning = Binning.of_rows(X, binned, self.max_bins, threads, weight)
             codes = binning.encode(X, order, threads)
-            rows = Rows(codes, binning.n_codes, bounds, scores[order], given, totals)
+            rows = in_one_part = Rows(codes, binning.n_codes, bounds, scores[order], given, totals)
             stopper = self._alarm(rows)
             if len(held_out):
                 codes = binning.encode(X, held_out, threads)
@@ -167,24 +174,20 @@ class Booster(RankingClassifier):
                 stopper = ValidationStop(
                     codes, binning.n_codes, scores[held_out], signs[held_out], given, self.n_iter_no_change
                 )
-            choose_by = (rows, totals) if self.n_estimators == "auto" else None
             n_parts = threads.n_ranges(len(order), self._n_drawn(binning.n_features))
-            if n_parts > 1 and not self._needs_one_part(rows.sizes):
-                rows = SpreadRows(Parts(rows.in_parts(n_parts, totals), threads.map), rows.sizes, binning.n_codes)
-            chosen_by = self._boost(binning, rows, totals, previous, stopper, choose_by=choose_by)
-        self._fold_scores = None
-        n_labeled = np.count_nonzero(signs)
-        is_whole = len(held_out) == 0 and len(previous.splits) == 0
-        if chosen_by is not None and is_whole and n_labeled <= MOST_OUT_OF_FOLD:
-            self._fold_scores = [_by_row_of_table(order, len(X), *fold) for fold in zip(*chosen_by)]
+            if n_parts > 1 and not needs_one_part(self.loss, rows.sizes):
+                rows = SpreadRows(Parts(rows.in_parts(n_parts), threads.map), rows.sizes, totals)
+            self._boost(binning, rows, previous, stopper, choose_by=in_one_part)
 
     def _scores_of_folds(self, X, signs, weight, decision):
         # The folds that chose the number of rounds have what is needed: to fit others would take as long again.
-        if self._fold_scores is None:
-            return super()._scores_of_folds(X, signs, weight, decision)
-        fold_scores = self._fold_scores
+        order, _ = group_rows(signs, [], self._uses_unlabeled())
+        of_folds = self._fold_scores
         self._fold_scores = None
-        return fold_scores
+        # Unless they are of a sample of the rows, or without those that are held out.
+        if of_folds is None or len(of_folds[0][1]) != len(order):
+            return super()._scores_of_folds(X, signs, weight, decision)
+        return [_by_row_of_table(order, len(X), *of_fold) for of_fold in of_folds]
 
     def _ranker_like_this(self):
         model = super()._ranker_like_this()
@@ -197,44 +200,33 @@ class Booster(RankingClassifier):
         """Whether trees are stumps with steps in closed form, or grown on gradients."""
         return self.max_depth == 1
 
-    def _needs_one_part(self, sizes):
-        """Whether the loss cannot be summed over parts of the rows."""
-        return False
-
     def _alarm(self, rows):
         """What stops the fit if ``early_stopping="alarm"``; None otherwise, or without unlabeled rows."""
-        return AlarmStop() if getattr(self, "early_stopping", None) == "alarm" and rows.sizes[1] else None
+        return AlarmStop() if self.early_stopping == "alarm" and rows.sizes[1] else None
 
-    def _boost(self, binning, rows, totals, previous, stopper=None, *, choose_by=None, note=None):
+    def _boost(self, binning, rows, previous, stopper, *, choose_by, note=None):
         """Run the remaining rounds and set `splits_`, `leaf_values_` and `train_loss_`.
 
         Parameters
         ----------
         binning : Binning
         rows : Rows or SpreadRows
-        totals : sequence of float
-            Total weight of the rows of each group.
         previous : Ensemble
-        stopper : ValidationStop or AlarmStop, default=None
-        choose_by : (Rows, totals), default=None
-            Rows to choose the number of rounds by.
+        stopper : ValidationStop, AlarmStop or None
+        choose_by : Rows
+            Rows to choose the number of rounds by, if ``n_estimators="auto"``.
         note : callable, default=None
             ``note(n_done, n_rounds)`` is called after each round that does not stop the fit.
-
-        Returns
-        -------
-        (list, list) or None
-            Of the folds that chose the number of rounds: positions of the held-out rows, and the scores of all rows.
         """
         n_rounds = self.n_estimators
-        chosen_by = None
+        self._fold_scores = None
         if n_rounds == "auto":
-            n_rounds = self._chosen_rounds
-            if n_rounds is None:
-                n_rounds, chosen_by = self._choose_rounds(binning, *choose_by)
+            n_rounds, of_folds = self._choose_rounds(binning, choose_by)
+            if len(previous.splits) == 0 and rows.sizes[0] + rows.sizes[2] <= MOST_OUT_OF_FOLD:
+                self._fold_scores = of_folds
         rounds = []
         losses = []
-        for part in self._rounds(binning, rows, totals, previous, n_rounds):
+        for part in self._rounds(binning, rows, previous, n_rounds):
             n_before = len(previous.splits) + len(losses)
             rounds.append(part)
             losses += part.losses() if self._keeps_losses else [math.nan] * len(part.splits)
@@ -250,7 +242,6 @@ class Booster(RankingClassifier):
                 "the minimum edge (rho) too large?",
                 stacklevel=caller_level(),
             )
-        return chosen_by
 
     def _ends_in(self, part, losses, n_before, n_rounds, stopper, note):
         """Report the rounds of a part, and tell whether one of them ends the fit."""
@@ -264,86 +255,53 @@ class Booster(RankingClassifier):
                 note(t, n_rounds)
         return False
 
-    def _stump_rounds(self, binning, rows, rule, uses, previous, n_rounds, n_thresholds=None):
-        """Rounds of stumps under a rule."""
-        return stump_rounds(
-            rows,
-            binning,
-            rule,
-            uses,
-            learning_rate=self.learning_rate,
-            n_drawn=self._n_drawn(binning.n_features),
-            n_thresholds=n_thresholds,
-            seed=self._seed,
-            # A step is what a stump adds where it fires; elsewhere it adds 0, or as much with the other sign.
-            total_step=float(previous.values.max(axis=1).sum()),
-            first=len(previous.splits),
-            n_rounds=n_rounds,
-            directions=self._directions(binning),
-        )
-
-    def _directions(self, binning):
-        return read_directions(
-            getattr(self, "monotone", None), binning.n_features, getattr(self, "feature_names_in_", None)
-        )
-
-    def _tree_rounds(self, binning, rows, loss, previous, n_rounds):
-        """Rounds of trees under a loss."""
-        directions = self._directions(binning)
+    def _rounds(self, binning, rows, previous, n_rounds):
+        """Further rounds, up to `n_rounds` in total."""
+        directions = read_directions(self.monotone, binning.n_features, getattr(self, "feature_names_in_", None))
         if directions.any() and self.max_depth > 1:
             raise ValueError("monotone is for sums of stumps: set max_depth=1, or leave monotone out")
-        return tree_rounds(
-            rows,
-            binning,
-            loss,
-            max_depth=self.max_depth,
+        settings = Settings(
             learning_rate=self.learning_rate,
-            l2=self.l2_regularization,
-            noise=self.split_noise,
-            fading=MOST_ROUNDS if self.n_estimators == "auto" else self.n_estimators,
-            splitter=self.splitter,
-            bootstrap=self.bootstrap,
+            max_depth=self.max_depth,
             n_drawn=self._n_drawn,
             seed=self._seed,
-            first=len(previous.splits),
-            n_rounds=n_rounds,
             directions=directions,
+            n_thresholds=self.n_thresholds,
+            l2_regularization=self.l2_regularization,
+            splitter=self.splitter,
+            split_noise=self.split_noise,
+            bootstrap=self.bootstrap,
+            fading=MOST_ROUNDS if self.n_estimators == "auto" else self.n_estimators,
         )
+        # A step is what a stump adds where it fires; elsewhere it adds 0, or as much with the other sign.
+        total_step = float(previous.values.max(axis=1).sum())
+        return boost(rows, binning, self._objective(rows), settings, n_rounds, len(previous.splits), total_step)
 
-    def _choose_rounds(self, binning, rows, totals):
+    def _choose_rounds(self, binning, rows):
         """Rounds for ``n_estimators="auto"``: a fixed number for few labels, else the best one out of fold.
 
-        The second value is what `_boost` returns.
+        The second value has, for each fold, positions of the held-out rows, and the scores of all rows; or is None.
         """
+        if self._chosen_rounds is not None:
+            return self._chosen_rounds, None
         n_positive, _, n_negative = rows.sizes
-        if n_positive + n_negative < FEW_LABELS or min(n_positive, n_negative) < N_FOLDS:
+        too_few = n_positive + n_negative < FEW_LABELS or min(n_positive, n_negative) < N_FOLDS
+        if too_few or self._boosts_stumps():
             return FEW_LABELS_ROUNDS, None
-        n_rows = len(rows.scores)
         # A hash of the row's own codes deals it out, so that the order of the rows does not matter.
         variates = draw_variates(rows.keys, np.uint64(self._seed))
-        folds = np.full(n_rows, -1)
+        folds = np.full(len(variates), -1)
         for group in (rows.groups[0], rows.groups[2]):
             folds[group] = deal_out(variates[group], rows.weights[group], N_FOLDS)
+        of_folds = [rows.without(folds == fold) for fold in range(N_FOLDS)]
         no_rounds = self._no_rounds()
-        rounds = []
-        scores = []
-        for fold in range(N_FOLDS):
-            # Held-out rows stay, with weight 0: their scores are needed after every round.
-            weights = rows.weights * (folds != fold)
-            shares = [order_free_sum(weights[group]) for group in rows.groups]
-            for group, share in zip(rows.groups, shares):
-                weights[group] /= share or 1.0
-            totals_of_fold = [total * share for total, share in zip(totals, shares)]
-            scores.append(np.zeros(n_rows))
-            of_fold = Rows(rows.codes, rows.n_codes, rows.bounds, scores[-1], rows.sample_weight, totals)
-            of_fold.weights = weights
-            rounds.append(self._rounds(binning, of_fold, totals_of_fold, no_rounds, MOST_ROUNDS))
+        rounds = [self._rounds(binning, of_fold, no_rounds, MOST_ROUNDS) for of_fold in of_folds]
         held_out = [np.flatnonzero(folds == fold) for fold in range(N_FOLDS)]
+        positive = np.arange(len(folds)) < n_positive
         with RowThreads(self.n_jobs) as threads:
-            n_rounds, scores = best_round(
-                rounds, scores, held_out, np.arange(n_rows) < n_positive, rows.weights, threads
-            )
-        return n_rounds, None if scores is None else (held_out, scores)
+            scores = [of_fold.scores for of_fold in of_folds]
+            n_rounds, scores = best_round(rounds, scores, held_out, positive, rows.weights, threads)
+        return n_rounds, None if scores is None else list(zip(held_out, scores))
 
     def _no_rounds(self):
         """The trees of a fit that has not begun."""
@@ -371,7 +329,7 @@ class Booster(RankingClassifier):
     def _held_out(self, X, signs):
         """Labeled rows held out for early stopping, whatever their order; none unless ``early_stopping=True``."""
         labeled = np.flatnonzero(signs)
-        if getattr(self, "early_stopping", None) is not True:
+        if self.early_stopping is not True:
             return labeled[:0]
         n_held_out = max(2, round(self.validation_fraction * len(labeled)))
         fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))

@@ -30,6 +30,11 @@ def has_few_pairs(gamma, sizes):
     return sum(int(sizes[a]) * int(sizes[b]) for a, b, _ in pairs_of(gamma)) <= MOST_PAIRS
 
 
+def needs_one_part(loss, sizes):
+    """Whether rows have to be in one part, since sums over the pairs of groups of these sizes may be exact."""
+    return loss == "logistic" and has_few_pairs(0.0 if sizes[1] else 1.0, sizes)
+
+
 class PairLoss:
     r"""The mean loss of the pairs (positive, negative), (positive, unlabeled) and (unlabeled, negative).
 
@@ -47,16 +52,14 @@ class PairLoss:
     gamma : float
     rows : Rows or SpreadRows
         In one part, if `has_few_pairs`.
-    totals : list of float
-        Total weight of each group; :math:`n` is that of positives and negatives.
     """
 
-    def __init__(self, kind, gamma, rows, totals):
+    def __init__(self, kind, gamma, rows):
         self._kind = kind
         self._rows = rows
         self._pairs = pairs_of(gamma)
         self._few_pairs = has_few_pairs(gamma, rows.sizes)
-        self._factor = 0.5 * (totals[_POSITIVE] + totals[_NEGATIVE])
+        self._factor = 0.5 * (rows.totals[_POSITIVE] + rows.totals[_NEGATIVE])
         self._known = None  # what `value` needed: `set_derivatives` needs the same before the next round
 
     def set_derivatives(self):

@@ -32,7 +32,7 @@ class Rows:
     sample_weight : ndarray of shape (n_rows,) or None
         Weights as given by the user.
     totals : sequence of float
-        Their sum in each group, over all parts.
+        Their sum in each group, over all parts; the number of rows if they have no weights.
 
     Attributes
     ----------
@@ -52,11 +52,12 @@ class Rows:
         self.groups = [slice(start, stop) for start, stop in pairwise(bounds)]
         self.scores = scores
         self.sample_weight = sample_weight
+        self.totals = list(totals)
         self.weights = np.ones(len(scores)) if sample_weight is None else sample_weight.copy()
         for group, total in zip(self.groups, totals):
             self.weights[group] /= total or 1.0
 
-    def in_parts(self, n_parts, totals):
+    def in_parts(self, n_parts):
         """The same rows in parts of about the same size."""
         parts = []
         for rows in np.array_split(np.arange(len(self.scores)), n_parts):
@@ -64,8 +65,18 @@ class Rows:
             given = None if self.sample_weight is None else self.sample_weight[part]
             codes = np.ascontiguousarray(self.codes[:, part])
             bounds = np.clip(self.bounds, part.start, part.stop) - part.start
-            parts.append(Rows(codes, self.n_codes, bounds, self.scores[part], given, totals))
+            parts.append(Rows(codes, self.n_codes, bounds, self.scores[part], given, self.totals))
         return parts
+
+    def without(self, held_out):
+        """The same rows with scores of 0, those held out with weight 0: their scores are needed after every round."""
+        rows = Rows(self.codes, self.n_codes, self.bounds, np.zeros(len(held_out)), self.sample_weight, self.totals)
+        rows.weights *= ~held_out
+        for g, group in enumerate(rows.groups):
+            share = symmetric_trees.order_free_sum(rows.weights[group])
+            rows.weights[group] /= share or 1.0
+            rows.totals[g] *= share
+        return rows
 
     def ask(self, work, *values, merge):
         """As `SpreadRows.ask`."""
@@ -201,14 +212,15 @@ class SpreadRows:
     parts : object with the method `call` of `Parts`
     sizes : ndarray of shape (3,)
         Number of positives, unlabeled rows and negatives in all parts.
-    n_codes : int
+    totals : sequence of float
+        Their total weights.
     """
 
-    def __init__(self, parts, sizes, n_codes):
+    def __init__(self, parts, sizes, totals):
         self._parts = parts
         self._commands = []
         self.sizes = sizes
-        self.n_codes = n_codes
+        self.totals = totals
 
     def tell(self, work, *values):
         """Call ``work(part, *values)`` for all parts, before they are asked the next time."""

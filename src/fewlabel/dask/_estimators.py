@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabel import boosting, linear
 from fewlabel.base import MOST_OUT_OF_FOLD, fit_context
+from fewlabel.boosting.pairs import needs_one_part
 from fewlabel.boosting.rows import SpreadRows, group_totals
 from fewlabel.checks import check_non_negative
 from fewlabel.dask._blocks import Blocks
@@ -268,18 +269,17 @@ class _DaskBooster(DaskModel):
         sizes = sizes * used
         coding = read, binning, sizes > 0, previous
         choose_by = None
-        if sizes.sum() * binning.n_features <= _MOST_CELLS or self._needs_one_part(sizes):
-            rows, totals = _in_one_part(blocks.fold(code_groups, merge_groups, *coding), binning)
-            choose_by = rows, totals
+        if sizes.sum() * binning.n_features <= _MOST_CELLS or needs_one_part(self.loss, sizes):
+            rows = choose_by = _in_one_part(blocks.fold(code_groups, merge_groups, *coding), binning)
         else:
             totals = totals * used
-            rows = SpreadRows(blocks.keep(code_rows, *coding, totals), sizes, binning.n_codes)
+            rows = SpreadRows(blocks.keep(code_rows, *coding, totals), sizes, totals)
             if self.n_estimators == "auto":
                 X, signs, weight, _ = blocks.fold(sample, partial(merge_samples, most=_CHOOSING), read, _CHOOSING)
                 groups = code_groups(X, (signs, weight), lambda X, y: (X, *y), binning, used, previous.take(0))
                 choose_by = _in_one_part(groups, binning)
         note = None if callback is None else lambda done, n_rounds: callback(done, n_rounds, f"round {done}")
-        self._boost(binning, rows, totals, previous, self._alarm(rows), choose_by=choose_by, note=note)
+        self._boost(binning, rows, previous, self._alarm(rows), choose_by=choose_by, note=note)
         sketches = rows.ask(score_sketches, self._new_stumps(binning, previous), merge=merge_scores)
         self._set_threshold_from(sketches, blocks, read, sizes[0] + sizes[2])
 
@@ -290,9 +290,9 @@ class _DaskBooster(DaskModel):
 
 
 def _in_one_part(groups, binning):
-    """Rows of groups, and the total weight of each."""
+    """Rows of groups from all blocks."""
     totals = [group_totals(weight, (0, len(scores)))[0] for _, scores, weight in groups]
-    return make_rows(groups, binning.n_codes, totals), totals
+    return make_rows(groups, binning.n_codes, totals)
 
 
 class PNUAUCBoostClassifier(_DaskBooster, boosting.PNUAUCBoostClassifier):

@@ -16,9 +16,8 @@ negatives. In boosting by weights, row i has two kinds of weight, ``weights[0, i
 its pairs and ``weights[1, i]`` ~ exp(f) as the worse one. Arrays of shape (2, 3) are indexed by kind of weight and
 group.
 
-`gradient_tree` and `weighted_rounds` are written once. The same functions compiled, `gradient_tree_at_once` and
-`weighted_rounds_at_once`, are for rows in one piece; for rows in several pieces they run as Python, and their sums over
-rows are those that the pieces return.
+`gradient_tree` and `weighted_rounds` are written once. For rows in one piece they run compiled, in one call; for rows
+in several pieces they run as Python, and their sums over rows are those that the pieces return.
 """
 
 import math
@@ -28,12 +27,13 @@ import numpy as np
 from numba.extending import overload, register_jitable
 from numba.types import Array, float32, float64, int64, uint8, void
 
-from fewlabel.jit import njit, over_parts
+from fewlabel.jit import at_once_in_one_part, njit, over_parts
 
 UNIT = 2.0**60  # integers per unit of weight
 # Edges that differ by less than 1e-12 of all weight are equal, so that rounding never chooses a stump.
 TIE = int(1e-12 * UNIT)
 NO_STEP = 1e-12  # a step of at most this length counts as none
+_ROUNDING = 1e-12  # an edge must exceed rho by this: after an exact step a stump's edge is rho itself, up to rounding
 VANISHED = -600.0  # log of an objective that is zero up to rounding: nothing is left to learn
 REFRESH = 200.0  # recompute weights once they may have moved by exp(200): far from overflow and underflow
 PACKED_TOTAL = 2.0**30  # of the integers that gradients become in a histogram
@@ -45,7 +45,6 @@ _EPSILON = np.finfo(np.float64).eps
 _BLOCK = 2048  # integers of a block (16 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
 _MOST_JOINT = 5000  # leaves and codes of two columns: four such histograms stay in the second-level cache
-_FIRST_COLUMNS = 4  # columns that a guarded search looks at first: the histogram works on four at a time
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
@@ -92,9 +91,8 @@ class Criterion(NamedTuple):
 
     by_edge: bool
     coefficients: np.ndarray  # (2, 3): signed weights are these times the weights, rounded
-    least_edge: int  # edges must be larger than this in size
-    most_edge: int  # and smaller than this
-    is_guarded: bool  # whether these two, or the next one, may reject an edge
+    is_guarded: bool  # whether the next two may reject an edge
+    most_edge: int  # edges must be smaller than this in size, and not be zero up to rounding
     non_negative: bool  # whether the error on the negatives must not be negative
     # Bounds of the largest edge of each column leave most columns out of most searches; empty for no bounds.
     lower: np.ndarray  # (n_features,)
@@ -116,8 +114,7 @@ class StepRule(NamedTuple):
     signs: np.ndarray  # (2, 3)
     keeps_sizes: bool  # whether the masses keep their first sizes, whatever the weights
     is_exact: bool  # whether a step minimizes the risk of the pairs, or a bound on it
-    rho: float
-    least_edge: float
+    rho: float  # an edge must be larger
     least_wrong: float  # keeps a step finite if nothing is on the wrong side
     max_step: float
     low_factor: float  # the move where a stump is silent, as a multiple of the step
@@ -260,7 +257,7 @@ def plant(rows, units):
 
 @over_parts("arrays", merge=np.add)
 @njit(cache=True, nogil=True)
-def code_sums(rows, columns, coefficients, n_leaves):
+def code_sums(rows, columns, tried, coefficients, n_leaves):
     """Sum an integer of each row by column, leaf and code.
 
     The integer is the packed derivatives. Rows without them have weights: the coefficients of its group times the two
@@ -270,6 +267,8 @@ def code_sums(rows, columns, coefficients, n_leaves):
     ----------
     rows : RowArrays
     columns : ndarray of int64
+    tried : ndarray of int64
+        The only cut to try of each column: of the codes, only the side of it counts. All cuts if there are none.
     coefficients : ndarray of shape (2, 3)
         Of each kind of weight and group, times `UNIT`. A group with two zeros is skipped.
     n_leaves : int
@@ -278,63 +277,76 @@ def code_sums(rows, columns, coefficients, n_leaves):
     Returns
     -------
     ndarray of shape (len(columns), n_leaves, n_codes), int64
+        With one cut per column, of shape (len(columns), n_leaves, 3): of the codes at or below it, of those above it,
+        and of missing values.
     """
     n_codes = rows.n_codes
-    # One addition for two columns pays if its table stays in the cache, and rows are many for its cells.
+    n_places = 3 if tried.size > 0 else n_codes
+    # One addition for two columns, by both of their codes, pays if its table stays in the cache, and rows are many for
+    # its cells. The last column may be alone.
     n_joint = n_leaves * n_codes * n_codes
-    if n_joint <= _MOST_JOINT and rows.packed.size >= 8 * n_joint:
-        hist = _of_pairs(rows, columns, n_leaves)
-    elif n_leaves == 1:
-        hist = _of_one_leaf(rows, columns, coefficients)
-    else:
-        hist = _of_leaves(rows, columns, n_leaves)
-    return hist.reshape((columns.size, n_leaves, n_codes))
-
-
-@njit(cache=True, nogil=True)
-def _of_one_leaf(rows, columns, coefficients):
-    """The place of a row in a histogram is its code."""
-    hist = np.zeros((columns.size, rows.n_codes), dtype=np.int64)
+    in_pairs = tried.size == 0 and n_joint <= _MOST_JOINT and rows.packed.size >= 8 * n_joint
+    n_hists = columns.size
+    if in_pairs:
+        n_places = n_codes * n_codes
+        n_hists = (columns.size + 1) // 2
+    hist = np.zeros((n_hists, n_leaves * n_places), dtype=np.int64)
     signed = np.empty(_BLOCK, dtype=np.int64)
+    base = np.zeros(_BLOCK, dtype=np.uint16)
+    at = np.empty((4, _BLOCK), dtype=np.uint16)
     # Each read of a field counts a reference, which takes longer than the work on a few rows.
     codes = rows.codes
     bounds = rows.bounds
     packed = rows.packed
-    up_weights = rows.weights[0]
-    down_weights = rows.weights[1]
-    uses = rows.uses
     leaf = rows.leaf
-    step_waits = rows.step_waits[0]
-    factors = rows.waiting_factors
     for g in range(3):
-        up = coefficients[0, g]
-        down = coefficients[1, g]
+        is_silent = coefficients[0, g] == 0.0 == coefficients[1, g]
         for lo in range(bounds[g], bounds[g + 1], _BLOCK):
             hi = min(lo + _BLOCK, bounds[g + 1])
-            if packed.size > 0:
-                _add_codes(codes, columns, packed[lo:hi], lo, hi, hist)
-                continue
-            if step_waits and uses[0, g]:
-                _multiply(up_weights[lo:hi], leaf[lo:hi], factors[0])
-            if step_waits and uses[1, g]:
-                _multiply(down_weights[lo:hi], leaf[lo:hi], factors[1])
-            if up != 0.0 or down != 0.0:
-                _sign(up_weights[lo:hi], down_weights[lo:hi], up, down, signed)
-                _add_codes(codes, columns, signed, lo, hi, hist)
+            integers = packed[lo:hi]
+            if packed.size == 0:
+                _take_waiting_step(rows, g, lo, hi)
+                if is_silent:
+                    continue
+                _sign(rows.weights[:, lo:hi], coefficients[0, g], coefficients[1, g], signed)
+                integers = signed[: hi - lo]
+            if n_leaves > 1:
+                _place_leaves(leaf[lo:hi], n_places, base)
+            # Four histograms per pass: their additions do not wait for each other. The places of a block's rows are
+            # found in loops of their own, which are vectorized.
+            for j in range(0, n_hists, 4):
+                n_now = min(4, n_hists - j)
+                for k in range(j, j + n_now):
+                    if in_pairs:
+                        other = codes[columns[min(2 * k + 1, columns.size - 1)], lo:hi]
+                        _place_pairs(codes[columns[2 * k], lo:hi], other, n_codes, base, at[k - j])
+                    elif tried.size > 0:
+                        _place_sides(codes[columns[k], lo:hi], tried[k], n_codes, base, at[k - j])
+                    else:
+                        _place_codes(codes[columns[k], lo:hi], base, at[k - j])
+                _add(hist[j : j + n_now], at, integers)
     rows.step_waits[0] = False
-    return hist
+    if in_pairs:
+        hist = _of_single_columns(hist, columns.size, n_leaves, n_codes)
+    return hist.reshape((columns.size, n_leaves, hist.shape[1] // n_leaves))
 
 
 @njit(cache=True, nogil=True)
-def _multiply(weights, leaf, factors):
-    low = factors[0]
-    high = factors[1]
-    for i in range(weights.size):
-        weights[i] *= high if leaf[i] else low
+def _take_waiting_step(rows, g, lo, hi):
+    for kind in range(2):
+        if rows.step_waits[0] and rows.uses[kind, g]:
+            weights = rows.weights[kind, lo:hi]
+            leaf = rows.leaf[lo:hi]
+            low = rows.waiting_factors[kind, 0]
+            high = rows.waiting_factors[kind, 1]
+            for i in range(weights.size):
+                weights[i] *= high if leaf[i] else low
 
 
 @njit(cache=True, nogil=True)
-def _sign(up_weights, down_weights, up, down, signed):
+def _sign(weights, up, down, signed):
+    up_weights = weights[0]
+    down_weights = weights[1]
     if down == 0.0:  # do not read what does not count
         for i in range(up_weights.size):
             signed[i] = np.int64(np.rint(up * up_weights[i]))
@@ -347,88 +359,38 @@ def _sign(up_weights, down_weights, up, down, signed):
 
 
 @njit(cache=True, nogil=True)
-def _add_codes(codes, columns, integers, lo, hi, hist):
-    """Add the integers of the rows ``lo:hi`` to the histograms of the columns."""
-    quads = columns.size - columns.size % 4
-    for j in range(0, quads, 4):  # four columns per pass: an integer is loaded once for four additions
-        c0 = codes[columns[j], lo:hi]
-        c1 = codes[columns[j + 1], lo:hi]
-        c2 = codes[columns[j + 2], lo:hi]
-        c3 = codes[columns[j + 3], lo:hi]
-        h0 = hist[j]
-        h1 = hist[j + 1]
-        h2 = hist[j + 2]
-        h3 = hist[j + 3]
-        for i in range(hi - lo):
-            value = integers[i]
-            h0[c0[i]] += value
-            h1[c1[i]] += value
-            h2[c2[i]] += value
-            h3[c3[i]] += value
-    for j in range(quads, columns.size):
-        c0 = codes[columns[j], lo:hi]
-        h0 = hist[j]
-        for i in range(hi - lo):
-            h0[c0[i]] += integers[i]
-
-
-@njit(cache=True, nogil=True)
-def _of_leaves(rows, columns, n_leaves):
-    """Find the places of a block's rows in a loop of their own, which is vectorized."""
-    codes = rows.codes
-    packed = rows.packed
-    n_rows = packed.size
-    hist = np.zeros((columns.size, n_leaves * rows.n_codes), dtype=np.int64)
-    base = np.empty(_BLOCK, dtype=np.uint16)
-    at = np.empty((4, _BLOCK), dtype=np.uint16)
-    for lo in range(0, n_rows, _BLOCK):
-        n = min(lo + _BLOCK, n_rows) - lo
-        _find_leaves(rows.leaf[lo : lo + n], rows.n_codes, base)
-        # Four columns per pass: their additions do not wait for each other.
-        for j in range(0, columns.size, 4):
-            n_columns = min(4, columns.size - j)
-            for k in range(n_columns):
-                code = codes[columns[j + k], lo : lo + n]
-                for i in range(n):
-                    at[k, i] = base[i] + np.uint16(code[i])
-            _add(hist[j : j + n_columns], at, packed[lo : lo + n])
-    return hist
-
-
-@njit(cache=True, nogil=True)
-def _find_leaves(leaf, n_places, base):
-    """Write the first place of the leaf of each row in a histogram of `n_places` per leaf."""
+def _place_leaves(leaf, n_places, base):
     for i in range(leaf.size):
         base[i] = np.uint16(leaf[i]) * np.uint16(n_places)
 
 
 @njit(cache=True, nogil=True)
-def _of_pairs(rows, columns, n_leaves):
-    """As `_of_columns`, with one addition for two columns, by both of their codes. The last column may be alone."""
-    codes = rows.codes
-    packed = rows.packed
-    n_codes = rows.n_codes
-    n_rows = packed.size
-    n_pairs = (columns.size + 1) // 2
-    n_joint = n_codes * n_codes
-    joint = np.zeros((n_pairs, n_leaves * n_joint), dtype=np.int64)
-    base = np.empty(_BLOCK, dtype=np.uint16)
-    at = np.empty((4, _BLOCK), dtype=np.uint16)
-    for lo in range(0, n_rows, _BLOCK):
-        n = min(lo + _BLOCK, n_rows) - lo
-        _find_leaves(rows.leaf[lo : lo + n], n_joint, base)
-        for j in range(0, n_pairs, 4):
-            for k in range(min(4, n_pairs - j)):
-                first = 2 * (j + k)
-                one = codes[columns[first], lo : lo + n]
-                other = codes[columns[min(first + 1, columns.size - 1)], lo : lo + n]
-                for i in range(n):
-                    at[k, i] = base[i] + np.uint16(one[i]) * np.uint16(n_codes) + np.uint16(other[i])
-            _add(joint[j : j + 4], at, packed[lo : lo + n])
-    hist = np.zeros((columns.size, n_leaves * n_codes), dtype=np.int64)
-    for j in range(columns.size):
+def _place_codes(code, base, at):
+    for i in range(code.size):
+        at[i] = base[i] + np.uint16(code[i])
+
+
+@njit(cache=True, nogil=True)
+def _place_sides(code, cut, n_codes, base, at):
+    last_down = np.uint8(cut)
+    missing = np.uint8(n_codes - 1)  # the highest code
+    for i in range(code.size):
+        at[i] = base[i] + (code[i] > last_down) + (code[i] == missing)
+
+
+@njit(cache=True, nogil=True)
+def _place_pairs(one, other, n_codes, base, at):
+    for i in range(one.size):
+        at[i] = base[i] + np.uint16(one[i]) * np.uint16(n_codes) + np.uint16(other[i])
+
+
+@njit(cache=True, nogil=True)
+def _of_single_columns(joint, n_columns, n_leaves, n_codes):
+    """The histograms of single columns from those of pairs of columns."""
+    hist = np.zeros((n_columns, n_leaves * n_codes), dtype=np.int64)
+    for j in range(n_columns):
         for place in range(n_leaves * n_codes):
-            of_leaf = place // n_codes * n_joint
+            of_leaf = place // n_codes * n_codes * n_codes
             for k in range(n_codes):
                 within = place % n_codes * n_codes + k if j % 2 == 0 else k * n_codes + place % n_codes
                 hist[j, place] += joint[j // 2, of_leaf + within]
@@ -436,102 +398,36 @@ def _of_pairs(rows, columns, n_leaves):
 
 
 @njit(cache=True, nogil=True)
-def _add(hist, at, weights):
-    """Add the weights to up to four histograms at once: their additions do not wait for each other."""
+def _add(hist, at, integers):
+    """Add the integers to up to four histograms at once."""
     if len(hist) == 4:
         h0 = hist[0]
         h1 = hist[1]
         h2 = hist[2]
         h3 = hist[3]
-        for i in range(weights.size):
-            h0[at[0, i]] += weights[i]
-            h1[at[1, i]] += weights[i]
-            h2[at[2, i]] += weights[i]
-            h3[at[3, i]] += weights[i]
+        for i in range(integers.size):
+            value = integers[i]
+            h0[at[0, i]] += value
+            h1[at[1, i]] += value
+            h2[at[2, i]] += value
+            h3[at[3, i]] += value
     else:
         for k in range(len(hist)):
             h0 = hist[k]
-            for i in range(weights.size):
-                h0[at[k, i]] += weights[i]
-
-
-@over_parts("arrays", merge=np.add)
-@njit(cache=True, nogil=True)
-def cut_sums(rows, columns, cuts, n_leaves):
-    """Sum the packed derivatives by column, leaf, and side of one cut per column.
-
-    Returns
-    -------
-    ndarray of shape (len(columns), n_leaves, 3), int64
-        Of the codes at or below the cut, of those above it, and of missing values.
-    """
-    codes = rows.codes
-    packed = rows.packed
-    missing = np.uint8(rows.n_codes - 1)
-    n_rows = packed.size
-    hist = np.zeros((columns.size, n_leaves * 3), dtype=np.int64)
-    base = np.empty(_BLOCK, dtype=np.uint16)
-    at = np.empty((4, _BLOCK), dtype=np.uint16)
-    for lo in range(0, n_rows, _BLOCK):
-        n = min(lo + _BLOCK, n_rows) - lo
-        _find_leaves(rows.leaf[lo : lo + n], 3, base)
-        for j in range(0, columns.size, 4):  # four columns per pass: their additions do not wait for each other
-            n_columns = min(4, columns.size - j)
-            for k in range(n_columns):
-                _place(codes[columns[j + k], lo : lo + n], np.uint8(cuts[j + k]), missing, base, at[k])
-            _add(hist[j : j + n_columns], at, packed[lo : lo + n])
-    return hist.reshape((columns.size, n_leaves, 3))
+            for i in range(integers.size):
+                h0[at[k, i]] += integers[i]
 
 
 @njit(cache=True, nogil=True)
-def _place(code, cut, missing, base, at):
-    """Place of each row in the histogram of one cut; the code of missing values is the highest."""
-    for i in range(code.size):
-        at[i] = base[i] + (code[i] > cut) + (code[i] == missing)
+def promising_columns(criterion, columns):
+    """Columns that can have the best split, by the bounds of their edges.
 
-
-@register_jitable(inline="always")
-def split_sums(rows, criterion, cuts, columns, tries, n_leaves):
-    """Sums of the codes up to each one by column and leaf, missing values apart: of all rows, and as positives."""
-    one_cut = tries.shape[1] == 1 and not criterion.by_edge
-    if one_cut:
-        hist = cut_sums(rows, columns, tries.reshape(-1), n_leaves)
-    else:
-        hist = code_sums(rows, columns, criterion.coefficients, n_leaves)
-    accumulate(hist, columns, cuts.n_cuts, one_cut)
-    positive = hist  # or not read
-    if criterion.non_negative:
-        as_positives = criterion.coefficients * np.array([[1.0], [0.0]])
-        positive = code_sums(rows, columns, as_positives, n_leaves)
-        accumulate(positive, columns, cuts.n_cuts, one_cut)
-    return hist, positive
-
-
-@njit(cache=True, nogil=True)
-def accumulate(hist, columns, n_cuts, one_cut):
-    """Turn the sums of each code into sums of the codes up to it; missing values stay apart."""
-    for j in range(hist.shape[0]):
-        last = 1 if one_cut else n_cuts[columns[j]]
-        for leaf in range(hist.shape[1]):
-            of_leaf = hist[j, leaf]
-            for k in range(1, last + 1):
-                of_leaf[k] += of_leaf[k - 1]
-
-
-@njit(cache=True, nogil=True)
-def first_columns(criterion, columns):
-    """Columns to search first; all that can have the best split, unless edges are guarded.
-
-    A guard may reject the largest edge of a column, so that a lower bound says nothing. The columns with the largest
-    upper bounds then leave out most of the others.
+    A guard may reject the largest edge of a column, so that a lower bound says nothing.
     """
     lower = criterion.lower
     upper = criterion.upper
-    if upper.size == 0:
+    if upper.size == 0 or criterion.is_guarded:
         return columns
-    if criterion.is_guarded:
-        order = np.argsort(-upper[columns], kind="mergesort")
-        return np.sort(columns[order[:_FIRST_COLUMNS]])
     least = -np.inf
     for e in columns:
         least = max(least, lower[e])
@@ -543,25 +439,9 @@ def first_columns(criterion, columns):
     return chosen[:n_chosen]
 
 
-@njit(cache=True, nogil=True)
-def other_columns(criterion, columns, searched, size):
-    """Columns that have not been searched, and can have an edge of this size."""
-    upper = criterion.upper
-    chosen = np.empty_like(columns)
-    n_chosen = 0
-    n_passed = 0
-    for e in columns:
-        if n_passed < searched.size and searched[n_passed] == e:
-            n_passed += 1
-        elif upper[e] >= size - _EDGE_ERROR:
-            chosen[n_chosen] = e
-            n_chosen += 1
-    return chosen[:n_chosen]
-
-
 @register_jitable(inline="always")
 def search(rows, cuts, criterion, columns, tries, n_leaves, key):
-    """The best split of a level.
+    """The best split of a level, as `best_split` gives it.
 
     Parameters
     ----------
@@ -575,6 +455,40 @@ def search(rows, cuts, criterion, columns, tries, n_leaves, key):
     n_leaves : int
     key : uint64
         Seed of the noise.
+    """
+    searched = promising_columns(criterion, columns)
+    tried = tries.reshape(-1) if tries_one(criterion, tries) else tries[:0].reshape(-1)
+    hist = code_sums(rows, searched, tried, criterion.coefficients, n_leaves)
+    of_positives = hist  # or not read
+    if criterion.non_negative:
+        as_positives = criterion.coefficients * np.array([[1.0], [0.0]])
+        of_positives = code_sums(rows, searched, tried, as_positives, n_leaves)
+    return best_split(hist, of_positives, searched, tries, cuts, criterion, key)
+
+
+@register_jitable
+def tries_one(criterion, tries):
+    """Whether one cut of each column is tried, so that the codes on either side of it need not be told apart."""
+    return tries.shape[1] == 1 and not criterion.by_edge
+
+
+@njit(cache=True, nogil=True)
+def best_split(hist, of_positives, columns, tries, cuts, criterion, key):
+    """The split with the largest score.
+
+    Ties go to the first column, then the lowest cut, then to missing values that go down.
+
+    Parameters
+    ----------
+    hist, of_positives : ndarray of shape (len(columns), n_leaves, n_codes), int64
+        Of `code_sums`; changed to sums up to each code. The second, of the weights as positives, is read if errors on
+        negatives must not be negative.
+    columns : ndarray of int64
+    tries : ndarray of shape (len(columns), n_tries) or (any, 0), int64
+    cuts : Cuts
+    criterion : Criterion
+        Edges become the bounds of their columns.
+    key : uint64
 
     Returns
     -------
@@ -585,106 +499,60 @@ def search(rows, cuts, criterion, columns, tries, n_leaves, key):
     total : int
         Sum of the rows of the first leaf.
     """
-    searched = first_columns(criterion, columns)
-    searched_tries = tries_of(searched, columns, tries)
-    hist, positive = split_sums(rows, criterion, cuts, searched, searched_tries, n_leaves)
-    best = best_split(hist, positive, searched, searched_tries, cuts, criterion, key)
-    if criterion.is_guarded:
-        others = other_columns(criterion, columns, searched, abs(best[3]) / UNIT)
-        if others.size > 0:
-            more, more_positive = split_sums(rows, criterion, cuts, others, tries_of(others, columns, tries), n_leaves)
-            both = np.concatenate((searched, others))
-            order = np.argsort(both)  # ties go to the first column
-            hist = np.concatenate((hist, more))[order]
-            positive = np.concatenate((positive, more_positive))[order]
-            searched = both[order]
-            best = best_split(hist, positive, searched, tries_of(searched, columns, tries), cuts, criterion, key)
-    position, cut, missing_up, score = best
-    column = searched[max(position, 0)]
-    if tries.shape[1] == 1 and not criterion.by_edge:
-        cut = tries[position, 0]
-        total = hist[0, 0, 1] + hist[0, 0, 2]
-    else:
-        total = hist[0, 0, cuts.n_cuts[searched[0]]] + hist[0, 0, -1]
-    return column if position >= 0 else -1, cut, missing_up, score, total
-
-
-@njit(cache=True, nogil=True)
-def tries_of(searched, columns, tries):
-    """The cuts to try of some of the columns."""
-    if tries.shape[1] == 0 or searched.size == columns.size:
-        return tries
-    return tries[np.searchsorted(columns, searched)]
-
-
-@njit(cache=True, nogil=True)
-def best_split(below, below_positive, columns, tries, cuts, criterion, key):
-    """The split with the largest score.
-
-    Ties go to the first column, then the lowest cut, then to missing values that go down.
-
-    Parameters
-    ----------
-    below, below_positive : ndarray of shape (len(columns), n_leaves, n_codes), int64
-        Of `split_sums`. The second is read if errors on negatives must not be negative.
-    columns : ndarray of int64
-    tries : ndarray of shape (len(columns), n_tries) or (any, 0), int64
-    cuts : Cuts
-    criterion : Criterion
-        Edges become the bounds of their columns.
-    key : uint64
-
-    Returns
-    -------
-    position, cut, missing_up : int
-        Position in `columns`; -1 if there is no split.
-    score : float
-        As in `search`.
-    """
     by_edge = criterion.by_edge
-    one_cut = tries.shape[1] == 1 and not by_edge
-    n_codes = below.shape[2]
+    one_cut = tries_one(criterion, tries)
+    n_codes = hist.shape[2]
     scores = np.empty((columns.size, 2, n_codes))
     noisy = np.empty_like(scores) if criterion.noise > 0.0 else scores
     largest = np.empty(columns.size)
-    best = -np.inf
+    # The sums on the sides of one cut are those of a column with no other.
+    n_cuts = np.ones(columns.size, dtype=np.int64) if one_cut else cuts.n_cuts[columns]
     # Fields that are read in a loop would be counted as references each time.
-    n_cuts = cuts.n_cuts
     has_missing = cuts.has_missing
     directions = cuts.directions
     lower = criterion.lower
     upper = criterion.upper
     for j in range(columns.size):
         e = columns[j]
-        column = (n_cuts[e], has_missing[e], directions[e])
+        column = (n_cuts[j], has_missing[e], directions[e])
+        _accumulate(hist[j], n_cuts[j])
         if by_edge:
-            size = _score_edges(below[j, 0], column, scores[j])
-            lower[e] = size / UNIT
-            upper[e] = size / UNIT
-            largest[j] = size
-            if criterion.is_guarded or tries.shape[1] > 0:
-                largest[j] = _reject_edges(below[j, 0], below_positive[j, 0], column, tries, j, criterion, scores[j])
+            largest[j] = _score_edges(hist[j, 0], column, scores[j])
+            lower[e] = largest[j] / UNIT
+            upper[e] = largest[j] / UNIT
+            if criterion.is_guarded:
+                if criterion.non_negative:
+                    _accumulate(of_positives[j], n_cuts[j])
+                largest[j] = _reject_edges(hist[j, 0], of_positives[j, 0], column, tries, j, criterion, scores[j])
         else:
-            if one_cut:  # the sums on the sides of one cut are those of a column with no other
-                column = (np.int64(1), has_missing[e], directions[e])
             n_tried = 1 if one_cut else column[0] + has_missing[e]
-            largest[j] = _score_gains(below[j], column, n_tried, criterion.l2, scores[j])
+            largest[j] = _score_gains(hist[j], column, n_tried, criterion.l2, scores[j])
             if criterion.noise > 0.0:
                 largest[j] = _add_noise(scores[j], column, n_tried, e * n_codes, criterion.noise, key, noisy[j])
-        best = max(best, largest[j])
+    best = largest.max()
     # Noise may make a score negative, so that the tie is measured by its size.
     least = best - (TIE if by_edge else _RELATIVE_TIE * abs(best))
     if by_edge:
-        least = max(least, criterion.least_edge + 1.0)
+        least = max(least, 0.0)
+    total = hist[0, 0, n_cuts[0]] + hist[0, 0, -1]
     for j in range(columns.size):
         if largest[j] >= least > -np.inf:
             e = columns[j]
-            cut, missing_up = _first_split(noisy[j], 1 if one_cut else n_cuts[e], has_missing[e], least)
+            cut, missing_up = _first_split(noisy[j], n_cuts[j], has_missing[e], least)
             score = scores[j, missing_up, cut]
             if by_edge:
-                score = float(_edge(below[j, 0], n_cuts[e], has_missing[e], cut, missing_up))
-            return j, cut, missing_up, score
-    return -1, 0, 0, 0.0
+                score = float(_edge(hist[j, 0], n_cuts[j], has_missing[e], cut, missing_up))
+            return e, tries[j, 0] if one_cut else cut, missing_up, score, total
+    return -1, 0, 0, 0.0, total
+
+
+@njit(cache=True, nogil=True)
+def _accumulate(hist, n_cuts):
+    """Turn the sums of each code of a column into sums of the codes up to it; missing values stay apart."""
+    for leaf in range(hist.shape[0]):
+        of_leaf = hist[leaf]
+        for k in range(1, n_cuts + 1):
+            of_leaf[k] += of_leaf[k - 1]
 
 
 @njit(cache=True, nogil=True)
@@ -749,7 +617,7 @@ def _reject_edges(below, below_positive, column, tries, position, criterion, sco
         for missing_up in range(k == n_cuts, 1 + has_missing):
             edge = _edge(below, n_cuts, has_missing, k, missing_up)
             size = abs(edge)
-            is_rejected = size <= criterion.least_edge or size >= criterion.most_edge or not allowed[k]
+            is_rejected = size <= 2 * TIE or size >= criterion.most_edge or not allowed[k]
             if criterion.non_negative and not is_rejected:
                 up = below[n_cuts] - below[k] + missing_up * missing
                 negative = below_positive[n_cuts] - below_positive[k] + missing_up * missing_positive - up
@@ -893,8 +761,8 @@ def grow(rows, cuts, criterion, columns, tries, round_key):
     total = np.int64(0)
     for level in range(n_levels):
         key = np.uint64(_level_key(round_key, level))  # a Python int, if not compiled
-        found = search(rows, cuts, criterion, columns[level], tries[level], 1 << level, key)
-        column, cut, missing_up, scores[level], of_first_leaf = found
+        best = search(rows, cuts, criterion, columns[level], tries[level], 1 << level, key)
+        column, cut, missing_up, scores[level], of_first_leaf = best
         if column < 0:
             return level, splits, scores, total
         if level == 0:
@@ -966,7 +834,7 @@ def _level_key(round_key, level):
     return _mix(round_key ^ np.uint64(level + 1))
 
 
-@register_jitable
+@at_once_in_one_part("arrays")
 def gradient_tree(rows, columns, tries, cuts, l2, noise, round_key, draws_rows):
     """Grow a tree on the derivatives of the rows.
 
@@ -1018,13 +886,7 @@ def gradient_tree(rows, columns, tries, cuts, l2, noise, round_key, draws_rows):
 def gradient_criterion(l2, noise):
     """Criterion of gradient boosting, which has no bounds on its scores."""
     nothing = np.empty(0)
-    return Criterion(False, np.zeros((2, 3)), 0, 0, False, False, nothing, nothing, l2, noise)
-
-
-@njit(cache=True, nogil=True)
-def gradient_tree_at_once(rows, columns, tries, cuts, l2, noise, round_key, draws_rows):
-    """`gradient_tree` on rows in one piece, in one call: few rows take less time than the calls from Python."""
-    return gradient_tree(rows, columns, tries, cuts, l2, noise, round_key, draws_rows)
+    return Criterion(False, np.zeros((2, 3)), False, 0, False, nothing, nothing, l2, noise)
 
 
 @over_parts("arrays", merge=np.add)
@@ -1146,7 +1008,7 @@ def step_of(edge, state, rule):
     half wrong, and rows, unlike pairs, have none.
     """
     size = abs(edge) / UNIT
-    if size <= rule.least_edge:
+    if size <= rule.rho + _ROUNDING:
         return 0.0
     all_weight = normalizer(state.coefficients)
     size = min(size, all_weight - 2.0 * rule.least_wrong)
@@ -1190,14 +1052,8 @@ def _drift(shares, jump, before, after):
 def edge_criterion(state, rule, scales):
     """Criterion of boosting by weights, for scales that make the weights of each kind and group sum to `UNIT`."""
     coefficients = state.coefficients * scales
-    least = -1
-    most = np.int64(2**62)
-    if rule.is_guarded:
-        least = 2 * TIE
-        most = np.int64(normalizer(state.coefficients) * UNIT) - 2 * TIE
-    return Criterion(
-        True, coefficients, least, most, rule.is_guarded, rule.non_negative, state.lower, state.upper, 0.0, 0.0
-    )
+    most = np.int64(normalizer(state.coefficients) * UNIT) - 2 * TIE
+    return Criterion(True, coefficients, rule.is_guarded, most, rule.non_negative, state.lower, state.upper, 0.0, 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -1293,7 +1149,7 @@ def keep(r, stump, edge, step, state, rule, found):
     found.log_mass[r] = state.log_mass
 
 
-@register_jitable
+@at_once_in_one_part("arrays")
 def weighted_rounds(rows, state, cuts, rule, learning_rate, drawn_columns, drawn_cuts, found):
     """Run rounds of boosting by weights, up to one that finds nothing, or needs weights computed from the scores.
 
@@ -1337,12 +1193,6 @@ def weighted_rounds(rows, state, cuts, rule, learning_rate, drawn_columns, drawn
             return r + 1
         reweight(rows, int(edge > 0.0), step - rule.low_factor * step)
     return len(drawn_columns)
-
-
-@njit(cache=True, nogil=True)
-def weighted_rounds_at_once(rows, state, cuts, rule, learning_rate, drawn_columns, drawn_cuts, found):
-    """`weighted_rounds` of rows in one piece, in one call: a round on few rows takes less time than a call."""
-    return weighted_rounds(rows, state, cuts, rule, learning_rate, drawn_columns, drawn_cuts, found)
 
 
 @njit(
