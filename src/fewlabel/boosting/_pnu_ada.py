@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 
 from fewlabel.base import Count, UnitInterval, parametrized
-from fewlabel.boosting._pnu_auc import pair_rule
 from fewlabel.boosting.booster import LabeledBooster
+from fewlabel.kernels.symmetric_trees import StepRule
 
 
 def ada_rule(gamma, scheme, has_unlabeled):
@@ -22,8 +22,7 @@ def ada_rule(gamma, scheme, has_unlabeled):
         weights = [[rest, labeled, 0], [0, rest, labeled]]
     with np.errstate(divide="ignore"):  # log 0 = -inf: no such rows
         log_weights = np.log(weights)
-    # Rows instead of pairs; a stump votes on both of its sides.
-    return pair_rule(1.0, 0.0, "bound")._replace(is_pairs=False, log_weights=log_weights, low_factor=-1.0)
+    return StepRule(is_pairs=False, log_weights=log_weights)
 
 
 @parametrized

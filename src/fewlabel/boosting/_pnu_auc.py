@@ -1,6 +1,5 @@
 """PNU-AUCBoost: semi-supervised AUC by boosting."""
 
-import math
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -10,8 +9,6 @@ from fewlabel.base import Count, parametrized
 from fewlabel.boosting.booster import Depth, LabeledBooster, LessThanOne
 from fewlabel.boosting.pairs import PairLoss
 from fewlabel.kernels.symmetric_trees import StepRule
-
-LEAST_WRONG = 5e-7  # keeps a step finite: at most atanh(1 - 1e-6), that is 7.3
 
 
 def pair_rule(gamma, rho, step):
@@ -23,21 +20,7 @@ def pair_rule(gamma, rho, step):
     with_unlabeled = (1 - gamma) / 2
     with np.errstate(divide="ignore"):  # log 0 = -inf: no such pairs
         log_pairs = np.log(np.array([gamma, with_unlabeled, with_unlabeled]))
-    return StepRule(
-        is_pairs=True,
-        log_pairs=log_pairs,
-        log_weights=np.full((2, 3), -np.inf),
-        signs=np.ones((2, 3)),
-        keeps_sizes=False,
-        is_exact=step == "exact",
-        rho=float(rho),
-        least_wrong=LEAST_WRONG,
-        max_step=math.inf,
-        low_factor=0.0,
-        is_guarded=False,
-        non_negative=False,
-        least_negative_risk=-math.inf,
-    )
+    return StepRule(is_pairs=True, log_pairs=log_pairs, is_exact=step == "exact", rho=float(rho), low_factor=0.0)
 
 
 @parametrized

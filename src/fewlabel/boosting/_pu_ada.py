@@ -27,15 +27,11 @@ def pu_rule(prior, *, start, correction, separate, non_negative, max_step, stop_
     negative_risk = (1 - prior * correction) * math.exp(start)
     return StepRule(
         is_pairs=False,
-        log_pairs=np.zeros(3),
         log_weights=log_weights,
         signs=signs,
         keeps_sizes=separate,
-        is_exact=False,
-        rho=0.0,
-        least_wrong=0.0,
+        least_wrong=0.0,  # a guarded stump has a positive error
         max_step=math.inf if max_step is None else float(max_step),
-        low_factor=-1.0,
         is_guarded=True,
         non_negative=non_negative,
         # Weight sets that are kept apart minimize no risk, so that no risk can end the fit.

@@ -119,15 +119,12 @@ class Rows:
 
     def exponentiate(self, largest):
         """Replace log-weights w by the row's weight times ``exp(w - largest)``, or by 0 where they are not needed."""
-        for kind, of_kind in enumerate(self.arrays.weights):
-            for g, group in enumerate(self.groups):
-                of_group = of_kind[group]
-                if not self.arrays.uses[kind, g]:
-                    of_group[:] = 0.0
-                    continue
-                of_group -= largest[kind, g]
-                np.exp(of_group, out=of_group)
-                of_group *= self.weights[group]
+        for g, group in enumerate(self.groups):
+            of_group = self.arrays.weights[:, group]
+            of_group -= largest[:, g : g + 1]
+            np.exp(of_group, out=of_group)
+            of_group *= self.weights[group]
+            of_group *= self.arrays.uses[:, g : g + 1]
 
     def weights_by_group(self):
         """The weights of each kind and group: six terms to sum."""

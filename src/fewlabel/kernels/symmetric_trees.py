@@ -44,7 +44,6 @@ _EDGE_ERROR = 1e-9  # of bounds of edges: weights are rounded to integers, one b
 _EPSILON = np.finfo(np.float64).eps
 _BLOCK = 2048  # integers of a block (16 KiB) stay in the first-level cache while all columns read them
 _SCORE_BLOCK = 256
-_MOST_JOINT = 5000  # leaves and codes of two columns: four such histograms stay in the second-level cache
 _TABLE = {t: Array(t, 2, "A", readonly=True) for t in (float32, float64)}
 
 
@@ -53,6 +52,9 @@ def _fixed(dtype):
     return Array(dtype, 2, "C", readonly=True)
 
 
+# Groups of the better and of the worse row, in the order of `StepRule.log_pairs`.
+_BETTER = (0, 0, 1)
+_WORSE = (2, 1, 2)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
@@ -109,18 +111,19 @@ class StepRule(NamedTuple):
     """
 
     is_pairs: bool
-    log_pairs: np.ndarray  # (3,): positive and negative, positive and unlabeled, unlabeled and negative
-    log_weights: np.ndarray  # (2, 3)
-    signs: np.ndarray  # (2, 3)
-    keeps_sizes: bool  # whether the masses keep their first sizes, whatever the weights
-    is_exact: bool  # whether a step minimizes the risk of the pairs, or a bound on it
-    rho: float  # an edge must be larger
-    least_wrong: float  # keeps a step finite if nothing is on the wrong side
-    max_step: float
-    low_factor: float  # the move where a stump is silent, as a multiple of the step
-    is_guarded: bool  # whether a stump must have a positive error
-    non_negative: bool  # whether its error on the negatives must not be negative
-    least_negative_risk: float  # ends the fit
+    log_pairs: np.ndarray = np.zeros(3)  # positive and negative, positive and unlabeled, unlabeled and negative
+    log_weights: np.ndarray = np.zeros((2, 3))
+    signs: np.ndarray = np.ones((2, 3))
+    keeps_sizes: bool = False  # whether the masses keep their first sizes, whatever the weights
+    is_exact: bool = False  # whether a step minimizes the risk of the pairs, or a bound on it
+    rho: float = 0.0  # an edge must be larger
+    # Keeps a step finite if nothing is on the wrong side: at most atanh(1 - 1e-6), that is 7.3.
+    least_wrong: float = 5e-7
+    max_step: float = math.inf
+    low_factor: float = -1.0  # the move where a stump is silent, as a multiple of the step
+    is_guarded: bool = False  # whether a stump must have a positive error
+    non_negative: bool = False  # whether its error on the negatives must not be negative
+    least_negative_risk: float = -math.inf  # ends the fit
 
 
 class State(NamedTuple):
@@ -282,15 +285,7 @@ def code_sums(rows, columns, tried, coefficients, n_leaves):
     """
     n_codes = rows.n_codes
     n_places = 3 if tried.size > 0 else n_codes
-    # One addition for two columns, by both of their codes, pays if its table stays in the cache, and rows are many for
-    # its cells. The last column may be alone.
-    n_joint = n_leaves * n_codes * n_codes
-    in_pairs = tried.size == 0 and n_joint <= _MOST_JOINT and rows.packed.size >= 8 * n_joint
-    n_hists = columns.size
-    if in_pairs:
-        n_places = n_codes * n_codes
-        n_hists = (columns.size + 1) // 2
-    hist = np.zeros((n_hists, n_leaves * n_places), dtype=np.int64)
+    hist = np.zeros((columns.size, n_leaves * n_places), dtype=np.int64)
     signed = np.empty(_BLOCK, dtype=np.int64)
     base = np.zeros(_BLOCK, dtype=np.uint16)
     at = np.empty((4, _BLOCK), dtype=np.uint16)
@@ -314,21 +309,17 @@ def code_sums(rows, columns, tried, coefficients, n_leaves):
                 _place_leaves(leaf[lo:hi], n_places, base)
             # Four histograms per pass: their additions do not wait for each other. The places of a block's rows are
             # found in loops of their own, which are vectorized.
-            for j in range(0, n_hists, 4):
-                n_now = min(4, n_hists - j)
-                for k in range(j, j + n_now):
-                    if in_pairs:
-                        other = codes[columns[min(2 * k + 1, columns.size - 1)], lo:hi]
-                        _place_pairs(codes[columns[2 * k], lo:hi], other, n_codes, base, at[k - j])
-                    elif tried.size > 0:
-                        _place_sides(codes[columns[k], lo:hi], tried[k], n_codes, base, at[k - j])
+            for j in range(0, columns.size, 4):
+                of_pass = hist[j : j + 4]
+                for k in range(len(of_pass)):
+                    code = codes[columns[j + k], lo:hi]
+                    if tried.size > 0:
+                        _place_sides(code, tried[j + k], n_codes, base, at[k])
                     else:
-                        _place_codes(codes[columns[k], lo:hi], base, at[k - j])
-                _add(hist[j : j + n_now], at, integers)
+                        _place_codes(code, base, at[k])
+                _add(of_pass, at, integers)
     rows.step_waits[0] = False
-    if in_pairs:
-        hist = _of_single_columns(hist, columns.size, n_leaves, n_codes)
-    return hist.reshape((columns.size, n_leaves, hist.shape[1] // n_leaves))
+    return hist.reshape((columns.size, n_leaves, n_places))
 
 
 @njit(cache=True, nogil=True)
@@ -376,25 +367,6 @@ def _place_sides(code, cut, n_codes, base, at):
     missing = np.uint8(n_codes - 1)  # the highest code
     for i in range(code.size):
         at[i] = base[i] + (code[i] > last_down) + (code[i] == missing)
-
-
-@njit(cache=True, nogil=True)
-def _place_pairs(one, other, n_codes, base, at):
-    for i in range(one.size):
-        at[i] = base[i] + np.uint16(one[i]) * np.uint16(n_codes) + np.uint16(other[i])
-
-
-@njit(cache=True, nogil=True)
-def _of_single_columns(joint, n_columns, n_leaves, n_codes):
-    """The histograms of single columns from those of pairs of columns."""
-    hist = np.zeros((n_columns, n_leaves * n_codes), dtype=np.int64)
-    for j in range(n_columns):
-        for place in range(n_leaves * n_codes):
-            of_leaf = place // n_codes * n_codes * n_codes
-            for k in range(n_codes):
-                within = place % n_codes * n_codes + k if j % 2 == 0 else k * n_codes + place % n_codes
-                hist[j, place] += joint[j // 2, of_leaf + within]
-    return hist
 
 
 @njit(cache=True, nogil=True)
@@ -949,38 +921,38 @@ def reweight(rows, leaf, jump):
 @njit(cache=True, nogil=True)
 def set_coefficients(state, rule):
     """Set the signed weight of each mass, and return the log of the objective without the margin term."""
-    log_mass = state.log_mass
     coefficients = state.coefficients
-    if rule.is_pairs:
-        log_pairs = rule.log_pairs
-        pn = log_pairs[0] + log_mass[0, 0] + log_mass[1, 2]
-        pu = log_pairs[1] + log_mass[0, 0] + log_mass[1, 1]
-        un = log_pairs[2] + log_mass[0, 1] + log_mass[1, 2]
-        largest = max(pn, pu, un)
-        pn = math.exp(pn - largest)
-        pu = math.exp(pu - largest)
-        un = math.exp(un - largest)
-        total = pn + pu + un
-        coefficients[0, 0] = 0.5 * (pn + pu) / total
-        coefficients[0, 1] = 0.5 * un / total
-        coefficients[1, 1] = -0.5 * pu / total
-        coefficients[1, 2] = -0.5 * (pn + un) / total
-        return largest + math.log(total)
+    n_terms = 3 if rule.is_pairs else 6
     largest = -np.inf
-    for kind in range(2):
-        for g in range(3):
-            mass = 0.0 if rule.keeps_sizes else log_mass[kind, g]
-            coefficients[kind, g] = rule.log_weights[kind, g] + mass
-            largest = max(largest, coefficients[kind, g])
+    for k in range(n_terms):
+        largest = max(largest, _log_term(k, state, rule))
+    coefficients[:] = 0.0
     total = 0.0
+    for k in range(n_terms):
+        weight = math.exp(_log_term(k, state, rule) - largest)
+        total += weight
+        if rule.is_pairs:
+            coefficients[0, _BETTER[k]] += weight
+            coefficients[1, _WORSE[k]] += weight
+        else:
+            coefficients[k // 3, k % 3] = weight
     for kind in range(2):
         for g in range(3):
-            coefficients[kind, g] = math.exp(coefficients[kind, g] - largest)
-            total += coefficients[kind, g]
-    for kind in range(2):
-        for g in range(3):
-            coefficients[kind, g] *= (1.0 - 2.0 * kind) * rule.signs[kind, g] / total
-    return largest + math.log(total) + math.log(max(normalizer(coefficients), _EPSILON))
+            if rule.is_pairs:
+                coefficients[kind, g] = (0.5 - kind) * coefficients[kind, g] / total
+            else:
+                coefficients[kind, g] *= (1.0 - 2.0 * kind) * rule.signs[kind, g] / total
+    log_objective = largest + math.log(total)
+    return log_objective if rule.is_pairs else log_objective + math.log(max(normalizer(coefficients), _EPSILON))
+
+
+@njit(cache=True, nogil=True)
+def _log_term(k, state, rule):
+    """The log of a term of the objective: a kind of pair, or a kind of weight in a group."""
+    if rule.is_pairs:
+        return rule.log_pairs[k] + state.log_mass[0, _BETTER[k]] + state.log_mass[1, _WORSE[k]]
+    log_weight = rule.log_weights[k // 3, k % 3]
+    return log_weight if rule.keeps_sizes else log_weight + state.log_mass[k // 3, k % 3]
 
 
 @njit(cache=True, nogil=True)
