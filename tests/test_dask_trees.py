@@ -97,12 +97,15 @@ def test_a_warm_start_goes_on(on_workers):
     assert_same_trees(whole, parts.set_params(n_estimators=10).fit(*blocks), X)
 
 
-def test_the_number_of_rounds_is_that_of_one_machine():
+def test_the_number_of_rounds_and_the_probabilities_are_those_of_one_machine():
     X, _, true = table(1500)
     form = dict(learning_rate=0.3, max_depth=3, random_state=0)
-    local = fewlabel.TreeAUCBoostClassifier(**form).fit_ranking(X, true)
+    local = fewlabel.TreeAUCBoostClassifier(**form).fit(X, true)
     assert local.n_iter_ < 1000
-    assert_same_trees(local, spread.TreeAUCBoostClassifier(**form).fit(*in_blocks(X, true, (1000, 500))), X)
+    far = spread.TreeAUCBoostClassifier(**form).fit(*in_blocks(X, true, (1000, 500)))
+    assert_same_trees(local, far, X)
+    # The folds that chose the number of rounds calibrate as well, in memory and here.
+    np.testing.assert_allclose(far.calibration_, local.calibration_, rtol=1e-9)
 
 
 def test_the_number_of_rounds_from_a_sample(on_workers, monkeypatch):

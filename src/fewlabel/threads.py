@@ -89,7 +89,7 @@ class RowThreads:
 
     def __enter__(self):
         if self.n_threads > 1:
-            self._pool = ThreadPoolExecutor(self.n_threads)
+            self._pool = ThreadPoolExecutor(self.n_threads - 1)
         return self
 
     def __exit__(self, *exception):
@@ -97,8 +97,25 @@ class RowThreads:
             self._pool.shutdown()
 
     def map(self, work, items):
-        """List of ``work(item)`` for each item."""
-        return list(map(work, items) if self._pool is None else self._pool.map(work, items))
+        """List of ``work(item)`` for each item.
+
+        The caller's thread works too: to wake one thread less saves as much time as a small part of the rows takes.
+        """
+        items = list(items)
+        if self._pool is None or len(items) == 1:
+            return [work(item) for item in items]
+        results = [None] * len(items)
+        positions = iter(range(len(items)))  # each goes to the thread that asks first
+
+        def run():
+            for k in positions:
+                results[k] = work(items[k])
+
+        others = [self._pool.submit(run) for _ in range(min(self.n_threads, len(items)) - 1)]
+        run()
+        for other in others:
+            other.result()
+        return results
 
     def n_ranges(self, n_rows, n_columns=1):
         """Number of ranges that `over_rows` works on: one for each thread that has enough work."""
