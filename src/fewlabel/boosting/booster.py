@@ -90,15 +90,7 @@ class Booster(RankingClassifier):
     _keeps_losses = True
     _chosen_rounds = None  # for n_estimators="auto", if they are known
     _fold_scores = None  # held-out rows of the folds that chose the rounds, and the scores of all rows
-    # Parameters of some subclasses; the others try all cuts of all columns in the same way.
-    loss = "exponential"
-    early_stopping = False
-    monotone = None
-    n_thresholds = None
-    l2_regularization = 0.0
-    splitter = "best"
-    split_noise = 0.0
-    bootstrap = False
+    loss = "exponential"  # a parameter of some subclasses
 
     n_estimators: Count | Literal["auto"] = "auto"
     _: KW_ONLY
@@ -202,7 +194,7 @@ class Booster(RankingClassifier):
 
     def _alarm(self, rows):
         """What stops the fit if ``early_stopping="alarm"``; None otherwise, or without unlabeled rows."""
-        return AlarmStop() if self.early_stopping == "alarm" and rows.sizes[1] else None
+        return AlarmStop() if getattr(self, "early_stopping", None) == "alarm" and rows.sizes[1] else None
 
     def _boost(self, binning, rows, previous, stopper, *, choose_by, note=None):
         """Run the remaining rounds and set `splits_`, `leaf_values_` and `train_loss_`.
@@ -257,22 +249,14 @@ class Booster(RankingClassifier):
 
     def _rounds(self, binning, rows, previous, n_rounds):
         """Further rounds, up to `n_rounds` in total."""
-        directions = read_directions(self.monotone, binning.n_features, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        directions = read_directions(getattr(self, "monotone", None), binning.n_features, names)
         if directions.any() and self.max_depth > 1:
             raise ValueError("monotone is for sums of stumps: set max_depth=1, or leave monotone out")
-        settings = Settings(
-            learning_rate=self.learning_rate,
-            max_depth=self.max_depth,
-            n_drawn=self._n_drawn,
-            seed=self._seed,
-            directions=directions,
-            n_thresholds=self.n_thresholds,
-            l2_regularization=self.l2_regularization,
-            splitter=self.splitter,
-            split_noise=self.split_noise,
-            bootstrap=self.bootstrap,
-            fading=MOST_ROUNDS if self.n_estimators == "auto" else self.n_estimators,
-        )
+        fading = MOST_ROUNDS if self.n_estimators == "auto" else self.n_estimators
+        # A parameter that a class does not have keeps its default.
+        parameters = {name: getattr(self, name) for name in Settings._fields if hasattr(self, name)}
+        settings = Settings(self._n_drawn, self._seed, directions, fading, **parameters)
         # A step is what a stump adds where it fires; elsewhere it adds 0, or as much with the other sign.
         total_step = float(previous.values.max(axis=1).sum())
         return boost(rows, binning, self._objective(rows), settings, n_rounds, len(previous.splits), total_step)
@@ -329,7 +313,7 @@ class Booster(RankingClassifier):
     def _held_out(self, X, signs):
         """Labeled rows held out for early stopping, whatever their order; none unless ``early_stopping=True``."""
         labeled = np.flatnonzero(signs)
-        if self.early_stopping is not True:
+        if getattr(self, "early_stopping", None) is not True:
             return labeled[:0]
         n_held_out = max(2, round(self.validation_fraction * len(labeled)))
         fewest = min(np.count_nonzero(signs > 0), np.count_nonzero(signs < 0))

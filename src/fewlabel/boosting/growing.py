@@ -28,20 +28,20 @@ class Rounds(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The parameters of a booster that its trees depend on."""
+    """What the trees of a booster depend on; the last ones are its parameters, some of which it may not have."""
 
-    learning_rate: float
-    max_depth: int
     n_drawn: Callable[[int], int]  # columns, of so many, to search at a level
     seed: int
     directions: np.ndarray  # (n_features,): 1 if the score must not fall along a column, -1 not rise, 0 either
-    splitter: str
-    n_thresholds: int | None  # of stumps: cuts to try of each column if `splitter` is "random"
-    # Of trees on gradients, as in `RandomTrees`.
-    l2_regularization: float
-    split_noise: float
-    bootstrap: bool
     fading: int  # the noise fades linearly to zero over this many rounds
+    learning_rate: float
+    max_depth: int
+    splitter: str = "best"
+    n_thresholds: int = 0  # of stumps: cuts to try of each column if `splitter` is "random"
+    # Of trees on gradients.
+    l2_regularization: float = 0.0
+    split_noise: float = 0.0
+    bootstrap: bool = False
 
 
 def boost(rows, binning, objective, settings, n_rounds, first=0, total_step=0.0):
