@@ -44,6 +44,10 @@ _MOST_KEPT = 20_000  # rows whose columns are kept, to compare them with those o
 _SHOWN = ("share", "precision", "recall", "lift", "cost")
 SCORE = "score"
 _BELOW = "the {0}, {1.value:.3f}, is below the interval at fit, {2.low:.3f} to {2.high:.3f}"
+_NO_SHARE = (
+    "labels were drawn class by class, so precision, recall and cost depend on the share of positives: fit again with "
+    "--prior (prior=)"
+)
 _MANY = "with more than two classes only labels of the new rows tell how good the model is on them"
 
 
@@ -63,6 +67,8 @@ class Monitoring:
         without labels of these rows. Empty if they cannot be estimated.
     reason : str or None
         Why not.
+    missing : str or None
+        Why only the AUC is expected, if so.
     shift : Selection or None
         How these rows differ from the labeled rows of the fit.
     n_labels : int
@@ -82,6 +88,7 @@ class Monitoring:
     measured: dict[str, Estimate]
     n_flagged: int | None = None
     reason: str | None = None
+    missing: str | None = None
     at_fit: Estimate | None = None
     expected: dict[str, Estimate] = field(default_factory=dict)
     shift: Selection | None = None
@@ -130,6 +137,7 @@ class Monitoring:
             "at_fit": None if self.at_fit is None else self.at_fit._asdict(),
             "expected": {name: estimate._asdict() for name, estimate in self.expected.items()},
             "reason": self.reason,
+            "missing": self.missing,
             "measured": {name: estimate._asdict() for name, estimate in self.measured.items()},
             "differences": self.differences,
             "effective_labels": None if self.shift is None else self.shift.effective_labels,
@@ -311,7 +319,13 @@ class Monitor:
         expected: dict[str, Estimate] = {}
         if reason is None:
             expected = _expected(self.model, baseline, scores, shift, at_fit, threshold, self.costs)
-        return replace(found, reason=reason, at_fit=at_fit, expected=expected, shift=shift, score_drift=score_drift)
+        missing = None
+        # At the threshold, figures are those of the share of positives among the labels, which new rows do not have.
+        if expected and self.model.about["selection"]["asks_share"]:
+            expected = {"auc": expected["auc"]}
+            missing = _NO_SHARE
+        found = replace(found, reason=reason, missing=missing, at_fit=at_fit, expected=expected)
+        return replace(found, shift=shift, score_drift=score_drift)
 
     def _right(self) -> dict[str, Estimate]:
         """The share of right classes by the labels that have arrived."""

@@ -212,6 +212,18 @@ class Selection:
             "`fewlabel audit TABLE --target COLUMN --n 50` draws: then the labels can tell"
         )
 
+    @property
+    def doubt(self) -> str | None:
+        """For which rows probabilities hold, if not for the unlabeled ones."""
+        if self.class_draw is not None and self.asks_share:
+            return (
+                f"probabilities hold if {self.class_draw.labeled_share:.0%} of the rows are positive, as among the "
+                "labels: state the share of positives (prior=, --prior)"
+            )
+        if self.can_tell:
+            return None
+        return "probabilities hold for rows like the labeled ones: these were chosen, and most others differ from them"
+
     def by_design(self, probability: np.ndarray) -> "Selection":
         """The same with estimates based on the rows that were drawn with known probability, such as those of an audit.
 
@@ -259,6 +271,7 @@ class Selection:
             "labeled_positives": self.labeled_positives,
             "class_draw": None if self.class_draw is None else asdict(self.class_draw),
             "asks_share": self.asks_share,
+            "doubt": self.doubt,
             "text": self.text,
         }
 

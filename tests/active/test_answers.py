@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fewlabel.active.answers import merge_answers, row_keys
 from fewlabel.exceptions import TableError
@@ -95,6 +97,25 @@ def test_draws_come_with_their_probability_in_the_order_of_their_time(tmp_path):
     assert found.order.tolist() == [0, -1, -1, 1]
     assert found.random.tolist() == [False, False, False, True]
     assert found.probability[3] == 0.25
+
+
+_LINES = st.tuples(st.integers(0, 3), st.sampled_from(["yes", "no"]), st.sampled_from(["answer", "skip", "undo"]))
+
+
+@given(lines=st.lists(_LINES, min_size=1, max_size=8), n_arrived=st.integers(0, 8))
+def test_lines_of_a_log_after_a_date_have_no_influence(tmp_path_factory, lines, n_arrived):
+    """Neither a later answer nor an undo changes what was known then."""
+    folder = tmp_path_factory.mktemp("logs")
+    header = "row,label,action,time"
+    written = [f"{KEYS[row]},{label},{action},2026-01-{k + 1:02}" for k, (row, label, action) in enumerate(lines)]
+    n_arrived = min(n_arrived, len(written))
+    whole = write(folder / "whole.csv", *written, header=header)
+    until = np.datetime64("2026-01-01") + n_arrived - 1
+    found = merge_answers(pd.Series([None] * 4), KEYS, [whole], until)
+    expected = [""] * 4
+    for row, label, action in lines[:n_arrived]:
+        expected[row] = label if action == "answer" else ""
+    assert found.column.tolist() == expected
 
 
 def test_rows_are_found_again_in_a_table_that_grew_and_was_sorted(tmp_path):

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata
 
+from fewlabel import AutoClassifier, TableClassifier
 from fewlabel.cli.main import run
+from fewlabel.reporting.figures import plain
 
 N_ROWS = 3000
 
@@ -68,6 +70,12 @@ def says_no_number(metrics, printed):
     assert (possible["reversing"] < possible["factor"]) == (possible["low"] < 0.5)
     assert "no better than chance" in printed
     assert "An estimated" not in printed
+    card = Path("fit/model_card.md").read_text("utf-8")
+    # What is said of methods, of more labels and of probabilities could be taken for the unlabeled rows.
+    for text in (printed, card, metrics["choice"]["text"]):
+        assert "The scores of the methods are for rows like the labeled ones." in text
+    assert "\n- probabilities hold for rows like the labeled ones" in card
+    assert "so no forecast is made" in metrics["learning_curve"]["text"]
     sensitivity = metrics["decisions"]["sensitivity"]
     assert sensitivity["low"] < sensitivity["high"]
     assert "reverse the decision" in metrics["decisions"]["text"]
@@ -139,6 +147,14 @@ def test_a_balanced_sample_asks_for_the_share(balanced, capsys):
     assert holds(metrics, auc, precision)
     assert run(["check", "rows.csv", "--target", "outcome"]) == 0
     assert "drawn class by class" in capsys.readouterr().out
+    assert "\n- probabilities hold if 50% of the rows are positive" in Path("fit/model_card.md").read_text("utf-8")
+    assert run(["predict", "fit/model.fewlabel", "rows.csv", "--out", "scores.csv"]) == 0
+    assert "note: probabilities hold if 50% of the rows are positive" in capsys.readouterr().err
+    assert run(["monitor", "fit/model.fewlabel", "rows.csv", "--out", "watch"]) == 0
+    assert "Only the AUC is expected: labels were drawn class by class" in capsys.readouterr().out
+    watched = json.loads(Path("watch/monitor.json").read_text("utf-8"))
+    assert watched["expected"].keys() == {"auc"}
+    assert "Only the AUC: labels were drawn class by class" in Path("watch/monitor.html").read_text("utf-8")
 
 
 def test_a_stated_share_moves_precision_cost_and_threshold(balanced, capsys):
@@ -148,7 +164,30 @@ def test_a_stated_share_moves_precision_cost_and_threshold(balanced, capsys):
     printed, metrics, auc, precision = fit(table, bad, labeled, capsys, *costs)
     assert "random sample of each class" in printed
     assert holds(metrics, auc, precision)
+    assert metrics["selection"]["doubt"] is None
+    assert "a random sample of each class by the columns" in " ".join(metrics["cautions"])
     assert metrics["decisions"]["estimates"]["precision"]["high"] < 0.7
     command = ["fit", "rows.csv", "--target", "outcome", "--positive", "bad", "--method", "logistic regression"]
     assert run([*command, "--prior", str(share), "--at-precision", "0.8", "--out", "other"]) != 0
     assert "cannot promise a precision of 0.8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("drawn", ["auto", "random", "by-columns", "with known probability"])
+def test_python_and_the_command_line_agree_on_how_labels_were_drawn(drawn, capsys):
+    table, bad, rng = population(7)
+    # Known where a row was drawn; a few others were labeled by somebody.
+    chance = np.where(rank(table["age"]) > 0.5, 0.12, 0.04)
+    labeled = rng.random(N_ROWS) < chance
+    chance[rng.random(N_ROWS) < 0.1] = np.nan
+    is_known = drawn == "with known probability"
+    stated = {} if is_known else {"labels_drawn": drawn}
+    options = ["--label-probability", "chance"] if is_known else ["--labels-drawn", drawn]
+    _, metrics, *_ = fit(table.assign(chance=chance) if is_known else table.copy(), bad, labeled, capsys, *options)
+    auto = AutoClassifier(["logistic regression"], random_state=0, **stated)
+    model = TableClassifier(auto, positive="bad", random_state=0)
+    y = pd.Series(np.where(bad, "bad", "good")).where(labeled)
+    model.fit(pd.read_csv("rows.csv")[list(table.columns)], y, label_probability=chance if is_known else None)
+    assert plain(model.selection_.to_dict()) == metrics["selection"]
+    assert metrics["selection"]["audited"] == (np.isfinite(chance) & labeled).sum() * is_known
+    for name in ("score", "low", "high"):
+        assert model.estimator_.headline_[name] == metrics["headline"][name]

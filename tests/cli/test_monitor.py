@@ -141,7 +141,10 @@ def test_labels_that_arrived_after_the_date_are_not_used(model, new):
         log = pd.DataFrame(
             {"row": keys, "label": label, "action": "answer", "time": [f"{day}T12:00:00" for day in arrived]}
         )
-        log.to_csv("by_row.csv", index=False)
+        # Later lines about rows whose answer had arrived: another answer, and an answer taken back.
+        changed = log.iloc[:60].assign(label=later, time="2024-04-02T12:00:00")
+        changed.loc[:29, "action"] = "undo"
+        pd.concat([log, changed]).to_csv("by_row.csv", index=False)
         for options in (["--labels", "by_key.csv", "--key", "id"], ["--labels", "by_row.csv"]):
             assert run(["monitor", model, "new.csv", *options, "--as-of", "2024-03-31", "--quiet"]) == 0
             found.append(summary())

@@ -70,7 +70,8 @@ def test_a_class_that_is_a_number_is_quoted():
 )
 def test_the_choice_names_the_best_method_without_weight_and_the_baseline(low, high, said):
     baseline = {"method": "logistic regression", "difference": 0.03, "low": low, "high": high}
-    auto = SimpleNamespace(additive_choice_=None, baseline_=baseline, task_="binary")
+    headline = {"reason": None}
+    auto = SimpleNamespace(additive_choice_=None, baseline_=baseline, headline_=headline, task_="binary")
     methods = [{"method": "RBF-SVM", "weight": 1.0}, {"method": "path neighbors", "weight": 0.0}]
     unchosen = {
         "best": {"method": "path neighbors", "score": 0.93},

@@ -204,13 +204,15 @@ def _inert(value: Any) -> Any:
     return without_formula(value) if isinstance(value, str) else value
 
 
-def read_answers(path: Path) -> pd.DataFrame:
+def read_answers(path: Path, until: np.datetime64 | None = None) -> pd.DataFrame:
     """Read a file of answers: the last line about a row counts if it is a log with the column `action`.
 
     Parameters
     ----------
     path : Path
         A table with the columns `row` and `label`, for instance from `fewlabel next` or `fewlabel label`.
+    until : datetime64, default=None
+        Leave out lines of a later time, and those without a time.
 
     Returns
     -------
@@ -234,12 +236,16 @@ def read_answers(path: Path) -> pd.DataFrame:
     for name, column in columns.items():
         answers[name] = as_text(written[column]).str.strip()
     answers[LABEL] = answers[LABEL].map(unguarded)
-    if answers[ACTION].isin([ANSWER, SKIP, UNDO]).all():
-        answers.loc[answers[ACTION] != ANSWER, LABEL] = ""
-        answers = answers.drop_duplicates([ROW, LABELER], keep="last")
-    else:
+    is_log = bool(answers[ACTION].isin([ANSWER, SKIP, UNDO]).all())
+    if not is_log:
         # A sheet, whose columns called action or time are those of the table.
         answers[TIME] = ""
+    if until is not None:
+        # Before the last line of a row is looked for: one that came later must not hide one that was there.
+        answers = answers.loc[read_as(answers[TIME], DATE).rows() <= until].copy()
+    if is_log:
+        answers.loc[answers[ACTION] != ANSWER, LABEL] = ""
+        answers = answers.drop_duplicates([ROW, LABELER], keep="last")
     answers[PROBABILITY] = pd.to_numeric(answers[PROBABILITY], errors="coerce")
     return answers.loc[answers[LABEL] != "", [ROW, LABEL, HOW, PROBABILITY, TIME, LABELER]]
 
@@ -310,10 +316,7 @@ def merge_answers(
     TableError
         If a file is about other rows.
     """
-    answers = pd.concat([read_answers(path).assign(file=str(path)) for path in paths], ignore_index=True)
-    if until is not None:
-        times = read_as(answers[TIME], DATE).rows()
-        answers = answers[times <= until].reset_index(drop=True)
+    answers = pd.concat([read_answers(path, until).assign(file=str(path)) for path in paths], ignore_index=True)
     if (answers[TIME] != "").all():
         answers = answers.iloc[np.argsort(answers[TIME], kind="stable")]
     rows = _positions(answers, keys)

@@ -121,7 +121,7 @@ class FitOptions:
     ] = "auto"
     label_probability: Annotated[
         str | None,
-        option("COLUMN", "Probability with which each row was chosen to be labeled."),
+        option("COLUMN", "Probability with which each row was chosen to be labeled; empty where it is not known."),
     ] = None
     labeled_because: Annotated[
         list[str] | None,

@@ -236,7 +236,9 @@ def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[s
         if option == "--weights":
             sampled_by["sample_weight"] = _read_numbers(column, option)
         elif option == "--label-probability":
-            sampled_by["label_probability"] = _read_numbers(column, option)
+            # Where the cell is empty, nobody knows it.
+            known = _read_numbers(column[column.notna()], option)
+            sampled_by["label_probability"] = known.reindex(column.index)
         elif option in ("--groups", "--time"):
             sampled_by[option.removeprefix("--")] = column
     left_out = set(roles.values()) - set(options.keep or ())
@@ -352,11 +354,7 @@ def show(summary: PlainDict) -> None:
     title = f"{short(summary['title'])}: {data['labeled']} labeled and {data['unlabeled']} unlabeled rows"
     headings = ["method", "learns from", summary["score_name"], "95% interval", "weight", "seconds"]
     print_table(title, headings, rows, left=2)
-    headline = summary["headline"]
-    # Without an estimate for the unlabeled rows, the scores in the table could be taken for one.
-    if headline["reason"] is not None:
-        print("The scores of the methods are for rows like the labeled ones.")
-    print(f"{headline['text']} {summary['certainty']['text']}".rstrip())
+    print(f"{summary['headline']['text']} {summary['certainty']['text']}".rstrip())
     # Old terminals have no minus sign of its own.
     print(summary["choice"]["text"].replace("\N{MINUS SIGN}", "-"))
     if summary["confusion"] is not None:

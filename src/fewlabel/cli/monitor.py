@@ -145,6 +145,8 @@ def _show(summary: "PlainDict") -> None:
         print(f"At fit: AUC {at_fit}.")
     if summary["reason"] is not None:
         print(f"Nothing to expect: {summary['reason']}.")
+    if summary["missing"] is not None:
+        print(f"Only the AUC is expected: {summary['missing']}.")
     if summary["differences"]:
         listed = "; ".join(summary["differences"])
         print(f"New rows differ from the labeled rows of the fit: {listed}.")

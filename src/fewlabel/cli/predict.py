@@ -130,6 +130,9 @@ def predict(
     from fewlabel.warning_filters import keep_filters
 
     fitted = load_model(model)
+    doubt = fitted.about.get("selection", {}).get("doubt")
+    if doubt is not None:
+        say(f"note: {doubt}", quiet)
     with place.open(tables) as source, Results(fitted.threshold) as results, keep_filters():
         rows = NewRows(fitted, source, keep=keep or (), time=time, with_cells=reasons > 0, day_first=day_first)
         rows.say_unknown(quiet)

@@ -3,6 +3,7 @@
 The numbers come from the summary or from the model: nothing is estimated here.
 """
 
+import math
 from typing import Any
 
 from fewlabel.auto import DISTRIBUTION_FREE, AutoClassifier, LearningCurve
@@ -65,6 +66,7 @@ _UNCHOSEN = (
     "tell methods apart, and on other tables it did worse. With both counted, {weight[method]} is expected to be "
     "better by {difference:.3f} {measure}."
 )
+_SCORES_ARE_FOR = "The scores of the methods are for rows like the labeled ones."
 _BEATS = "The model beats {method}, the plain baseline, by {difference:.3f} {score_name} ({interval})."
 _IS_WORSE = (
     "The model is worse than {method}, the plain baseline, by {worse:.3f} {score_name} ({interval}): consider that "
@@ -240,6 +242,9 @@ def _range(sensitivity: Sensitivity) -> str:
 def choice_text(auto: AutoClassifier, methods: list[Any], unchosen: PlainDict | None, score_name: str) -> str:
     """What was chosen, why, and what it gains over a plain method; `methods` by descending weight."""
     sentences = [_chosen(auto, methods)]
+    if auto.headline_["reason"] is not None:
+        # Without an estimate for the unlabeled rows, the scores of methods could be taken for one.
+        sentences.insert(0, _SCORES_ARE_FOR)
     if unchosen is not None:
         measure = "log-loss" if auto.task_ == "multiclass" else score_name
         sentences.append(_UNCHOSEN.format(measure=measure, **unchosen))
@@ -282,12 +287,14 @@ def outlook(curve: LearningCurve, certain: float, n: int, name: str) -> tuple[in
     ----------
     curve : LearningCurve
     certain : float
-        Lower end of the interval of the score.
+        Lower end of the interval of the score; NaN if there is no estimate.
     n : int
         Number of labels.
     name : str
         Of the score.
     """
+    if math.isnan(certain):
+        return None, "The scores are for rows like the labeled ones, so no forecast is made."
     if curve.error <= GAIN and certain >= 1 - GAIN:
         return None, f"By this curve, the {name} is already within {GAIN} of 1: more labels can hardly improve it."
     if curve.error <= GAIN:
@@ -382,10 +389,13 @@ def cautions(model: TableClassifier, data: PlainDict, selection: PlainDict) -> l
     elif auto.prior_ is not None:
         notes.append(f"the figures are true if the labeled {class_name(data['positive'])} are typical of all of them")
     elif not selection["chosen"]:  # if they were chosen, it is said beside the headline
+        of_class = " of each class" if auto.prior is not None else ""
         notes.append(
-            "labels look like a random sample by the columns of this table; if they were chosen by something that is "
-            "not in it, the figures are for rows like the labeled ones"
+            f"labels look like a random sample{of_class} by the columns of this table; if they were chosen by "
+            "something that is not in it, the figures are for rows like the labeled ones"
         )
+    if selection["doubt"] is not None:
+        notes.append(selection["doubt"])
     notes += [*_leaks(model), *_copies(auto)]
     if "groups" not in auto.model_.about["split_by"]:
         notes.append(
