@@ -1,7 +1,12 @@
 """The public names: lazy, complete, and available without optional packages."""
 
+import importlib
+import inspect
+import re
 import subprocess
 import sys
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +53,44 @@ def test_every_public_name_exists_and_functions_are_no_classes():
     assert not [name for name in fewlabel._FUNCTIONS if isinstance(getattr(fewlabel, name), type)]
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = fewlabel.nothing
+
+
+DOCS = Path(__file__).parents[1] / "docs"
+IS_DOCUMENTED = re.findall(r"^   (fewlabel\.\S+)$", (DOCS / "api.md").read_text("utf-8"), re.MULTILINE)
+
+
+def test_every_public_name_has_a_place_on_the_api_page_and_can_be_imported_from_there():
+    for place in IS_DOCUMENTED:
+        module, _, name = place.rpartition(".")
+        home = importlib.import_module(module)
+        assert name in getattr(home, "__all__", dir(home)), place
+        # Those of Dask take other rows; `fewlabel.scorecard` also takes tables and models that were loaded.
+        if name in fewlabel._HOME and module != "fewlabel.dask" and name != "scorecard":
+            assert getattr(fewlabel, name) is getattr(home, name)
+    names = {place.rpartition(".")[2] for place in IS_DOCUMENTED}
+    assert set(fewlabel._HOME) <= names
+    modules = {place.split(".")[1] for place in IS_DOCUMENTED}
+    assert modules <= {*fewlabel._MODULES, *fewlabel._EXTRAS}
+
+
+def test_a_parameter_with_several_defaults_is_explained_on_its_page():
+    """The table has each default, and the names of those that have it; "others" are all that it does not name."""
+    defaults = defaultdict(dict)
+    for owner in fewlabel._HOME:
+        for parameter in inspect.signature(getattr(fewlabel, owner)).parameters.values():
+            if parameter.default is not inspect.Parameter.empty:
+                defaults[parameter.name][owner] = repr(parameter.default)
+    page = (DOCS / "parameters.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", page, re.MULTILINE)
+    assert [name for name, _ in rows] == sorted(name for name in defaults if len(set(defaults[name].values())) > 1)
+    for name, cell in rows:
+        stated = {}
+        others = None
+        for default, owners in re.findall(r"`([^`]+)` ([^;]+)", cell):
+            if owners.strip() == "others":
+                others = default
+            else:
+                stated |= dict.fromkeys(owners.strip().split(", "), default)
+        unnamed = [owner for owner in defaults[name] if owner not in stated]
+        assert (others is None) == (not unnamed), (name, unnamed)
+        assert stated | dict.fromkeys(unnamed, others) == defaults[name]

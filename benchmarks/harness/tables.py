@@ -214,7 +214,7 @@ class ResultTable:
         whole = whole.round(_DIGITS)
         if not self.experiment.comparable or whole.shape[1] < 2 or whole.shape[0] < 3:
             return None
-        return compare_methods(whole, higher_is_better=self.experiment.higher_is_better, alpha=_LEVEL)
+        return compare_methods(whole, higher_is_better=self.experiment.higher_is_better, confidence=1 - _LEVEL)
 
     def _ours(self) -> str:
         text = self.mean_scores.map(self._show)
@@ -378,10 +378,7 @@ def _rank_sentence(comparison: Comparison) -> str:
     ranks = ", ".join(f"{method} {rank:.2f}" for method, rank in comparison.ranks.items())
     order = list(comparison.ranks.index)
     different = [
-        f"{a} and {b}"
-        for k, a in enumerate(order)
-        for b in order[k + 1 :]
-        if comparison.p_values.loc[a, b] < comparison.alpha
+        f"{a} and {b}" for k, a in enumerate(order) for b in order[k + 1 :] if comparison.p_values.loc[a, b] < _LEVEL
     ]
     verdict = "No two methods differ significantly at the 5% level (Wilcoxon, Holm)."
     if different:

@@ -32,7 +32,7 @@ def beside_the_reference(n=5_000, d=200, m=200, rounds=10, n_queries=5):
     from reference.selection import subset_score
 
     X, y = noisy_table(n, d)
-    options = dict(stop=None, max_samples=m, random_state=0)
+    options = dict(search="full", max_samples=m, random_state=0)
     fewlabel.SubsetReliefSelector(2, **options).fit(X[:50], y[:50])  # compiles
     start = time.process_time()
     model = fewlabel.SubsetReliefSelector(rounds, **options).fit(X, y)

@@ -57,7 +57,7 @@ def errors_by_noise(n_seeds=20):
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     forms = {
         "path neighbors": PathNeighborsClassifier(),
-        "two steps, as printed": PathNeighborsClassifier(search="two-step"),
+        "two steps, as printed": PathNeighborsClassifier(path="shortest"),
         "shortest path (MSNN)": PathNeighborsClassifier(cost="length"),
     }
     noises = (0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2)
@@ -100,12 +100,12 @@ def figure_6_6():
     """The paths of one row to either class: few neighbors; all rows as neighbors; and then the cheapest path."""
     X, y, true = make_two_moons(noise=0.1, return_true=True, random_state=np.random.RandomState(2))
     everyone = len(X) - 1
-    few = PathNeighborsClassifier(scale=False, search="two-step").fit(X, y)
+    few = PathNeighborsClassifier(scale=False, path="shortest").fit(X, y)
     # One delta for all three: the median edge grows with the number of neighbors.
     delta = 0.2 * few.delta_ / PathNeighborsClassifier(everyone, scale=False).fit(X, y).delta_
     forms = {
-        "K = 10, two steps, as printed": dict(n_neighbors=10, search="two-step"),
-        f"K = {everyone}, two steps, as printed": dict(n_neighbors=everyone, delta=delta, search="two-step"),
+        "K = 10, two steps, as printed": dict(n_neighbors=10, path="shortest"),
+        f"K = {everyone}, two steps, as printed": dict(n_neighbors=everyone, delta=delta, path="shortest"),
         f"K = {everyone}, the cheapest path": dict(n_neighbors=everyone, delta=delta),
     }
     found = [PathNeighborsClassifier(scale=False, **form).fit(X, y).transduction_ for form in forms.values()]

@@ -17,7 +17,7 @@ from fewlabel import PathNeighborsClassifier, make_three_circles, make_two_moons
 from fewlabel.exceptions import LabelError
 from reference import paths as reference
 
-FORMS = [("exponential", "direct"), ("exponential", "two-step"), ("length", "direct")]
+FORMS = [("exponential", "cheapest"), ("exponential", "shortest"), ("length", "cheapest")]
 
 
 def few_rows(seed, n=26, n_classes=3):
@@ -32,16 +32,16 @@ def few_rows(seed, n=26, n_classes=3):
 # Equal to the definitions ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("cost", "search"), FORMS)
+@pytest.mark.parametrize(("cost", "path"), FORMS)
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("delta", [0.2, "min"])
 @pytest.mark.parametrize("seed", range(3))
-def test_classes_and_costs_are_those_of_a_run_for_each_pair(cost, search, directed, delta, seed):
+def test_classes_and_costs_are_those_of_a_run_for_each_pair(cost, path, directed, delta, seed):
     X, y = few_rows(seed)
-    model = PathNeighborsClassifier(4, cost=cost, search=search, directed=directed, delta=delta, scale="range")
+    model = PathNeighborsClassifier(4, cost=cost, path=path, directed=directed, delta=delta, scale="range")
     model.fit(X, y)
     edges = reference.graph(minmax_scale(X), 4, directed)
-    results = reference.labels(edges, y, cost, search, model.delta_)
+    results = reference.labels(edges, y, cost, path, model.delta_)
     np.testing.assert_array_equal(model.reached_, [total is not None for total, _ in results])
     for i, (total, code) in enumerate(results):
         if total is not None:
@@ -55,7 +55,7 @@ def test_cosine_distances():
     X = abs(X) + 0.1
     model = PathNeighborsClassifier(5, metric="cosine", scale=False).fit(X, y)
     edges = reference.graph(X, 5, False, "cosine")
-    results = reference.labels(edges, y, "exponential", "direct", model.delta_)
+    results = reference.labels(edges, y, "exponential", "cheapest", model.delta_)
     expected = [code for _, code in results]
     np.testing.assert_array_equal(model.transduction_[model.reached_], np.array(expected)[model.reached_])
 
@@ -72,7 +72,7 @@ def test_direct_costs_are_never_above_those_of_two_steps():
     for seed in range(5):
         X, y = make_two_moons((60, 60), noise=0.2, random_state=seed)
         direct = PathNeighborsClassifier().fit(X, y).path_costs_
-        two_step = PathNeighborsClassifier(search="two-step").fit(X, y).path_costs_
+        two_step = PathNeighborsClassifier(path="shortest").fit(X, y).path_costs_
         rest = y < 0
         assert (direct[rest] <= two_step[rest] * (1 + 1e-12)).all()
 
@@ -115,7 +115,7 @@ def test_the_lower_bound_of_theorem_6_1_fails_as_printed():
 
 def test_the_thesis_form():
     model = PathNeighborsClassifier.thesis(n_neighbors=10)
-    assert (model.n_neighbors, model.search, model.delta, model.directed) == (10, "two-step", "min", True)
+    assert (model.n_neighbors, model.path, model.delta, model.directed) == (10, "shortest", "min", True)
     X, y, true = make_two_moons(return_true=True, random_state=0)
     np.testing.assert_array_equal(model.fit(X, y).transduction_, true)
 
@@ -127,24 +127,24 @@ def test_all_rows_as_neighbors_and_length_is_the_nearest_labeled_row():
     np.testing.assert_array_equal(model.transduction_, nearest)
 
 
-@pytest.mark.parametrize(("cost", "search"), FORMS)
-def test_units_do_not_matter(cost, search):
+@pytest.mark.parametrize(("cost", "path"), FORMS)
+def test_units_do_not_matter(cost, path):
     X, y = few_rows(3)
-    one = PathNeighborsClassifier(5, cost=cost, search=search, scale=False).fit(X, y)
+    one = PathNeighborsClassifier(5, cost=cost, path=path, scale=False).fit(X, y)
     for factor in (2.0**-30, 2.0**40):
-        other = PathNeighborsClassifier(5, cost=cost, search=search, scale=False).fit(X * factor, y)
+        other = PathNeighborsClassifier(5, cost=cost, path=path, scale=False).fit(X * factor, y)
         np.testing.assert_array_equal(other.transduction_, one.transduction_)
-    other = PathNeighborsClassifier(5, cost=cost, search=search).fit(X * [1e-8, 1e9] + 3, y)
-    scaled = PathNeighborsClassifier(5, cost=cost, search=search).fit(X, y)
+    other = PathNeighborsClassifier(5, cost=cost, path=path).fit(X * [1e-8, 1e9] + 3, y)
+    scaled = PathNeighborsClassifier(5, cost=cost, path=path).fit(X, y)
     np.testing.assert_array_equal(other.transduction_, scaled.transduction_)
 
 
 def test_the_order_of_the_rows_does_not_matter():
     X, y, _ = make_two_moons(noise=0.2, return_true=True, random_state=0)
     order = np.random.default_rng(0).permutation(len(X))
-    for search in ("direct", "two-step"):
-        one = PathNeighborsClassifier(search=search).fit(X, y)
-        other = PathNeighborsClassifier(search=search).fit(X[order], y[order])
+    for path in ("cheapest", "shortest"):
+        one = PathNeighborsClassifier(path=path).fit(X, y)
+        other = PathNeighborsClassifier(path=path).fit(X[order], y[order])
         np.testing.assert_array_equal(one.transduction_[order], other.transduction_)
         np.testing.assert_allclose(one.label_distributions_[order], other.label_distributions_, atol=1e-12)
 
@@ -152,10 +152,10 @@ def test_the_order_of_the_rows_does_not_matter():
 # Weights of classes, and new rows ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("cost", "search"), FORMS)
-def test_weights_are_shares_of_inverse_costs(cost, search):
+@pytest.mark.parametrize(("cost", "path"), FORMS)
+def test_weights_are_shares_of_inverse_costs(cost, path):
     X, y = few_rows(4)
-    model = PathNeighborsClassifier(8, cost=cost, search=search).fit(X, y)
+    model = PathNeighborsClassifier(8, cost=cost, path=path).fit(X, y)
     weights, costs = model.label_distributions_, model.path_costs_
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     np.testing.assert_array_equal(model.classes_[weights.argmax(axis=1)], model.transduction_)
@@ -165,11 +165,11 @@ def test_weights_are_shares_of_inverse_costs(cost, search):
     np.testing.assert_allclose(weights[rest], inverse / inverse.sum(axis=1, keepdims=True), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("cost", "search"), FORMS)
+@pytest.mark.parametrize(("cost", "path"), FORMS)
 @pytest.mark.parametrize("delta", [0.2, 5.0, "min"])
-def test_rows_of_the_fit_are_predicted_as_they_were_labeled(cost, search, delta):
+def test_rows_of_the_fit_are_predicted_as_they_were_labeled(cost, path, delta):
     X, y, _ = make_three_circles(200, noise=0.15, return_true=True, random_state=1)
-    model = PathNeighborsClassifier(6, cost=cost, search=search, delta=delta).fit(X, y)
+    model = PathNeighborsClassifier(6, cost=cost, path=path, delta=delta).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), model.transduction_)
     np.testing.assert_allclose(model.predict_proba(X), model.label_distributions_, atol=1e-9)
 
@@ -226,13 +226,13 @@ def test_unreached_rows_take_the_nearest_labeled_row(cost):
     assert np.isfinite(model.decision_function([[9.0, 0.1]])).all()
 
 
-@pytest.mark.parametrize(("cost", "search"), FORMS)
+@pytest.mark.parametrize(("cost", "path"), FORMS)
 @pytest.mark.parametrize("delta", [0.2, "min"])
-def test_copies_of_rows(cost, search, delta):
+def test_copies_of_rows(cost, path, delta):
     X, y, true = make_two_moons((60, 60), return_true=True, random_state=3)
     X, y, true = np.repeat(X, 4, axis=0), np.repeat(y, 4), np.repeat(true, 4)
     y[np.arange(len(y)) % 4 > 0] = -1
-    model = PathNeighborsClassifier(12, cost=cost, search=search, delta=delta).fit(X, y)
+    model = PathNeighborsClassifier(12, cost=cost, path=path, delta=delta).fit(X, y)
     assert model.delta_ > 1e-6 or cost == "length"  # copies are at distance 0, not at 1e-8
     for start in range(0, len(X), 4):
         assert len(set(model.transduction_[start : start + 4])) == 1
@@ -317,7 +317,7 @@ def test_tables_of_polars_and_arrow(library):
 
 
 def test_it_is_scored_on_labeled_rows():
-    X, y = make_two_moons(labeled=20, random_state=0)
+    X, y = make_two_moons(labeled_per_class=20, random_state=0)
     folds = fewlabel.LabeledStratifiedKFold(4)
     assert cross_val_score(PathNeighborsClassifier(), X, y, cv=folds).min() == 1.0
 
@@ -356,6 +356,6 @@ def test_generators():
     for make in (make_two_moons, make_three_circles):
         np.testing.assert_array_equal(make(random_state=1)[0], make(random_state=1)[0])
         with pytest.raises(ValueError, match="labeled"):
-            make(labeled=0)
+            make(labeled_per_class=0)
         with pytest.raises(ValueError, match="labeled"):
-            make(labeled=1000)
+            make(labeled_per_class=1000)

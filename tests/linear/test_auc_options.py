@@ -261,15 +261,17 @@ def test_a_stream_of_single_rows_takes_the_steps_of_its_reference():
     np.testing.assert_allclose(model.coef_[0], reference.msgd_stream(X, y == 1, 0.05, 7, generators), atol=1e-10)
 
 
-def test_a_stream_of_single_rows_ranks_nearly_as_well_as_the_batch():
-    X, y = make_classification(1600, 20, n_informative=8, flip_y=0.2, weights=[0.8], random_state=0)
+@pytest.mark.parametrize("size", [1, 10])
+def test_a_stream_of_few_rows_at_a_time_ranks_as_well_as_the_batch(size):
+    """With buffers of 100 rows per class the AUC was .61 row by row and .65 by ten rows, beside .68 of the batch."""
+    X, y = make_classification(2000, 20, n_informative=5, weights=[0.8], class_sep=0.6, flip_y=0.1, random_state=1)
     X = scale(X)
-    batch = LinearAUCClassifier(solver="msgd", random_state=0).fit(X[:800], y[:800])
+    batch = LinearAUCClassifier(solver="msgd", random_state=0).fit(X[:1000], y[:1000])
     stream = LinearAUCClassifier(solver="msgd", random_state=0)
-    for i in range(800):
-        stream.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
-    auc = [roc_auc_score(y[800:], model.decision_function(X[800:])) for model in (stream, batch)]
-    assert auc[0] > auc[1] - 0.04
+    for first in range(0, 1000, size):
+        stream.partial_fit(X[first : first + size], y[first : first + size], classes=[0, 1])
+    auc = [roc_auc_score(y[1000:], model.decision_function(X[1000:])) for model in (stream, batch)]
+    assert auc[0] > auc[1] - 0.01
 
 
 # Wide, sparse --------------------------------------------------------------------------------------------------------
@@ -289,6 +291,7 @@ def test_more_columns_than_rows_are_solved_in_the_space_of_the_rows(loss, monkey
     assert rotated.objective_ == pytest.approx(plain.objective_, rel=1e-7)
     np.testing.assert_allclose(rotated.coef_, plain.coef_, atol=1e-4)
     np.testing.assert_allclose(path[:, 1], plain.coef_[0], atol=1e-4)
+    np.testing.assert_allclose(rotated.calibration_, plain.calibration_, rtol=1e-3)
     assert (gaps >= 0).all()
 
 
@@ -410,10 +413,11 @@ def test_coordinates_of_wide_rows_keep_their_differences(kind):
         X[3] *= 1e8
     elif kind == "float32":
         X = X.astype(np.float32)
-    rows, basis = exact.row_span(X)
+    rows, expand = exact.row_span(X)
     centered = X - X.mean(axis=0, dtype=np.float64)
     w = np.random.default_rng(1).normal(size=rows.shape[1])
-    np.testing.assert_allclose(rows @ w, centered @ (basis @ w), atol=1e-7 * np.abs(X).max())
+    np.testing.assert_allclose(rows @ w, centered @ expand(w), atol=1e-7 * np.abs(X).max())
+    basis = np.column_stack([expand(axis) for axis in np.eye(len(w))])
     np.testing.assert_allclose(basis.T @ basis, np.eye(len(w)), atol=1e-12)
 
 

@@ -41,7 +41,7 @@ def cheapest(edges, start, end, value):
                 costs[j], paths[j] = cost, [*paths[i], d]
 
 
-def labels(edges, codes, cost, search, delta):
+def labels(edges, codes, cost, path, delta):
     """For each row: cost (a Decimal, None if unreachable) and code of the labeled row it takes its class from."""
     lengths = {d for ends in edges.values() for d in ends.values()}
     with localcontext() as context:
@@ -50,7 +50,7 @@ def labels(edges, codes, cost, search, delta):
         plain = {None: Decimal(0)} | {d: Decimal(d) for d in lengths}
         if cost == "exponential":
             exponential = {None: Decimal(0)} | {d: (Decimal(d) / Decimal(delta)).exp() for d in lengths}
-        value = exponential if cost == "exponential" and search == "direct" else plain
+        value = exponential if cost == "exponential" and path == "cheapest" else plain
         results = []
         for i, code in enumerate(codes):
             if code >= 0:

@@ -58,7 +58,7 @@ def prior_hit(rng, method, separation, n_p, n_u, share):
         y = np.where((y == -1) & (rng.random(len(y)) < 0.1), true, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorWarning)
-        found = estimate_class_prior(X, y, method, random_state=seed)
+        found = estimate_class_prior(X, y, method, setting="case-control", random_state=seed)
     return found.low <= true[y == -1].mean() <= found.high
 
 

@@ -92,7 +92,7 @@ PARAMETERS = {
     "PathNeighborsClassifier": {
         **_GRAPH,
         "cost": ("exponential", "length"),
-        "search": ("direct", "two-step"),
+        "path": ("cheapest", "shortest"),
         "directed": (True, False),
     },
     "LabelSpreadingClassifier": {
@@ -130,7 +130,7 @@ PARAMETERS = {
     "SubsetReliefSelector": {
         "n_neighbors": (3, 10),
         "distance_norm": ("sum", "rms"),
-        "stop": ("no-gain", "best-first"),
+        "search": ("greedy", "best-first"),
         "max_samples": (None, 20),
     },
     "CorrelationSubsetSelector": {},
@@ -144,7 +144,7 @@ PARAMETERS = {
         "selector": _SELECTORS,
         "teacher": (None, GaussianNB(), ExtraTreesClassifier(5), DecisionTreeClassifier(max_depth=2)),
     },
-    "StabilitySelector": {"selector": _SELECTORS, "n_draws": (2, 8), "threshold": (0.1, 0.5)},
+    "StabilitySelector": {"selector": _SELECTORS, "n_draws": (2, 8), "min_frequency": (0.1, 0.5)},
     "VariableClusterer": {"n_clusters": (None, 2), "n_init": (2,), "n_bootstraps": (3,), "max_iter": (20,)},
 }
 POSITIVES_ONLY = ("PUAdaBoostClassifier", "TreePUBoostClassifier", "LinearPUClassifier", "NeuralPUClassifier")

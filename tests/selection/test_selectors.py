@@ -51,7 +51,7 @@ def test_subset_search_equals_explicit_neighbors(seed, missing, norm, k):
 
 def test_best_first_scores_equal_explicit_neighbors():
     X, nominal, y = mixed_table(3)
-    model = SubsetReliefSelector(stop="best-first", max_samples=None, categorical_features=nominal).fit(X, y)
+    model = SubsetReliefSelector(search="best-first", max_samples=None, categorical_features=nominal).fit(X, y)
     greedy = SubsetReliefSelector(max_samples=None, categorical_features=nominal).fit(X, y)
     values = scale(Columns(X, nominal, None))
     for m, score in enumerate(model.scores_path_, start=1):
@@ -62,7 +62,7 @@ def test_best_first_scores_equal_explicit_neighbors():
 
 def test_sum_and_rms_have_one_order_and_paths_are_prefixes():
     X, nominal, y = mixed_table(1)
-    options = dict(max_samples=None, categorical_features=nominal, stop=None)
+    options = dict(max_samples=None, categorical_features=nominal, search="full")
     whole = SubsetReliefSelector(distance_norm="sum", **options).fit(X, y)
     rms = SubsetReliefSelector(distance_norm="rms", **options).fit(X, y)
     assert whole.path_.tolist() == rms.path_.tolist()
@@ -212,7 +212,7 @@ def test_wrong_input_says_what_to_do(selector):
 
 def test_in_a_pipeline():
     X, y = load_iris(return_X_y=True)
-    model = make_pipeline(SubsetReliefSelector(2, stop=None), GaussianNB()).fit(X, y)
+    model = make_pipeline(SubsetReliefSelector(2, search="full"), GaussianNB()).fit(X, y)
     assert model.score(X, y) > 0.9
 
 
@@ -263,7 +263,7 @@ def test_number_of_columns_is_searched_inside_the_folds():
     X = X.assign(noise=np.random.default_rng(0).random(150))
     y_few = np.where(np.arange(150) % 3 == 0, y, -1)
     # The last step reads -1 as unlabeled too: to a plain scikit-learn classifier it would be a class.
-    model = make_pipeline(SubsetReliefSelector(stop=None, random_state=0), PathNeighborsClassifier())
+    model = make_pipeline(SubsetReliefSelector(search="full", random_state=0), PathNeighborsClassifier())
     grid = {"subsetreliefselector__n_features_to_select": [1, 2, 4]}
     search = GridSearchCV(model, grid, cv=LabeledStratifiedKFold(3)).fit(X, y_few)
     assert search.best_score_ > 0.85
@@ -294,14 +294,14 @@ def test_a_column_that_ranks_nearly_all_rows_is_found_among_500():
     assert model.path_[0] == 77
 
 
-@pytest.mark.parametrize("stop", ["no-gain", "best-first"])
-def test_without_the_guard_the_search_alone_decides(stop):
+@pytest.mark.parametrize("search", ["greedy", "best-first"])
+def test_without_the_guard_the_search_alone_decides(search):
     """As in the thesis: the best subset is kept, even if shuffled labels score as well."""
     rng = np.random.default_rng(1)
     X, y = rng.random((40, 4)), np.arange(40) % 2
     with pytest.warns(UserWarning, match="no column is selected"):
-        assert not SubsetReliefSelector(stop=stop).fit(X, y).support_.any()
-    plain = SubsetReliefSelector(stop=stop, guard=False).fit(X, y)
-    limited = SubsetReliefSelector(4, stop=stop).fit(X, y)
+        assert not SubsetReliefSelector(search=search).fit(X, y).support_.any()
+    plain = SubsetReliefSelector(search=search, guard=False).fit(X, y)
+    limited = SubsetReliefSelector(4, search=search).fit(X, y)
     assert plain.path_.tolist() == limited.path_.tolist()
     assert plain.support_.any()

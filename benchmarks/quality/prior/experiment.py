@@ -55,7 +55,8 @@ class PriorError(Experiment):
         if method == "KM2":
             estimate = estimate_km2(problem.X, problem.few == 1, np.random.RandomState(0))
             return estimate, estimate, estimate
-        found = fewlabel.estimate_class_prior(problem.X, problem.few, _METHODS[method], random_state=0)
+        how = {"setting": "case-control", "random_state": 0}
+        found = fewlabel.estimate_class_prior(problem.X, problem.few, _METHODS[method], **how)
         return found.prior, found.low, found.high
 
     def measure(self, problem, setting, outcome):

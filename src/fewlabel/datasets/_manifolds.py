@@ -15,7 +15,7 @@ def make_two_moons(
     n_samples: int | tuple[int, ...] = (254, 246),
     *,
     noise: float = 0.05,
-    labeled: int = 3,
+    labeled_per_class: int = 3,
     return_true: bool = False,
     random_state: Seed = None,
 ) -> tuple:
@@ -29,8 +29,8 @@ def make_two_moons(
         Number of rows, in total or per class.
     noise : float, default=0.05
         Standard deviation of the Gaussian noise; the circles have radius 1.
-    labeled : int, default=3
-        Number of labeled rows per class, drawn at random.
+    labeled_per_class : int, default=3
+        Number of labeled rows of each class, drawn at random.
     return_true : bool, default=False
         Whether to return the true classes too.
     random_state : int, RandomState instance or None, default=None
@@ -59,7 +59,7 @@ def make_two_moons(
     """
     rng = own_stream(random_state, "make_two_moons")
     X, true = make_moons(n_samples, noise=noise, random_state=rng)
-    return _with_labels(X, true, labeled, return_true, rng)
+    return _with_labels(X, true, labeled_per_class, return_true, rng)
 
 
 def make_three_circles(
@@ -67,7 +67,7 @@ def make_three_circles(
     *,
     radii: Sequence = (0.5, 1.0, 1.5),
     noise: float = 0.05,
-    labeled: int = 4,
+    labeled_per_class: int = 4,
     return_true: bool = False,
     random_state: Seed = None,
 ) -> tuple:
@@ -83,8 +83,8 @@ def make_three_circles(
         Radius of each circle.
     noise : float, default=0.05
         Standard deviation of the Gaussian noise.
-    labeled : int, default=4
-        Number of labeled rows per class, drawn at random.
+    labeled_per_class : int, default=4
+        Number of labeled rows of each class, drawn at random.
     return_true : bool, default=False
         Whether to return the true classes too.
     random_state : int, RandomState instance or None, default=None
@@ -125,14 +125,14 @@ def make_three_circles(
     X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
     X += rng.normal(scale=noise, size=X.shape)
     order = rng.permutation(n_samples)
-    return _with_labels(X[order], true[order], labeled, return_true, rng)
+    return _with_labels(X[order], true[order], labeled_per_class, return_true, rng)
 
 
-def _with_labels(X, true, labeled, return_true, rng):
+def _with_labels(X, true, labeled_per_class, return_true, rng):
     y = np.full(len(true), UNLABELED)
     for code, size in enumerate(np.bincount(true)):
-        if not isinstance(labeled, numbers.Integral) or not 0 < labeled <= size:
-            raise ValueError(f"labeled={labeled!r} should be an int from 1 to {size}, the labels per class")
+        if not isinstance(labeled_per_class, numbers.Integral) or not 0 < labeled_per_class <= size:
+            raise ValueError(f"labeled_per_class={labeled_per_class!r} should be an int from 1 to {size}")
         of_class = np.flatnonzero(true == code)
-        y[rng.choice(of_class, labeled, replace=False)] = code
+        y[rng.choice(of_class, labeled_per_class, replace=False)] = code
     return (X, y, true) if return_true else (X, y)

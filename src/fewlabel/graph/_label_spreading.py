@@ -161,7 +161,7 @@ class LabelSpreadingClassifier(GraphClassifier):
     Examples
     --------
     >>> from fewlabel import LabelSpreadingClassifier, make_two_moons
-    >>> X, y, y_true = make_two_moons(labeled=3, return_true=True, random_state=0)
+    >>> X, y, y_true = make_two_moons(labeled_per_class=3, return_true=True, random_state=0)
     >>> model = LabelSpreadingClassifier().fit(X, y)
     >>> int((model.transduction_ != y_true).sum())
     0

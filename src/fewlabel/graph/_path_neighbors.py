@@ -40,10 +40,10 @@ class PathNeighborsClassifier(GraphClassifier):
         Neighbors of each row in the graph (K); all other rows if there are fewer.
     cost : {"exponential", "length"}, default="exponential"
         Cost of a path.
-    search : {"direct", "two-step"}, default="direct"
-        "direct" finds the path of lowest cost. "two-step", as in [1]_, finds the path of smallest *length* to each
-        labeled row, and among these the one of lowest cost. It runs Dijkstra's algorithm once per labeled row, and its
-        memory grows with rows times labeled rows. With ``cost="length"`` the two are the same.
+    path : {"cheapest", "shortest"}, default="cheapest"
+        "cheapest" is the path of lowest cost to a labeled row. "shortest", as in [1]_, finds the path of smallest
+        *length* to each labeled row, and takes the one of lowest cost among these. It runs Dijkstra's algorithm once
+        per labeled row, and its memory grows with rows times labeled rows. With ``cost="length"`` the two are the same.
     delta : float or "min", default=0.2
         :math:`\delta` as a multiple of the median length of the nonzero edges. "min", as in [1]_, means the smallest
         positive edge, with which the longest edge of a path alone determines its cost.
@@ -132,7 +132,7 @@ class PathNeighborsClassifier(GraphClassifier):
     Examples
     --------
     >>> from fewlabel import PathNeighborsClassifier, make_two_moons
-    >>> X, y, y_true = make_two_moons(labeled=3, return_true=True, random_state=0)
+    >>> X, y, y_true = make_two_moons(labeled_per_class=3, return_true=True, random_state=0)
     >>> model = PathNeighborsClassifier().fit(X, y)
     >>> int((model.transduction_ != y_true).sum())
     0
@@ -143,7 +143,7 @@ class PathNeighborsClassifier(GraphClassifier):
     n_neighbors: Count = 10
     _: KW_ONLY
     cost: Literal["exponential", "length"] = "exponential"
-    search: Literal["direct", "two-step"] = "direct"
+    path: Literal["cheapest", "shortest"] = "cheapest"
     delta: Positive | Literal["min"] = 0.2
     directed: bool = False
 
@@ -151,7 +151,7 @@ class PathNeighborsClassifier(GraphClassifier):
     def thesis(cls, **parameters: Any) -> Self:
         """Make a classifier with the published settings of NMSNN.
 
-        Two-step search on the directed graph of 40 neighbors, with :math:`\\delta` the smallest edge.
+        Shortest paths on the directed graph of 40 neighbors, with :math:`\\delta` the smallest edge.
 
         Parameters
         ----------
@@ -163,13 +163,13 @@ class PathNeighborsClassifier(GraphClassifier):
         PathNeighborsClassifier
             The unfitted classifier.
         """
-        published = {"n_neighbors": 40, "search": "two-step", "delta": "min", "directed": True, "scale": "range"}
+        published = {"n_neighbors": 40, "path": "shortest", "delta": "min", "directed": True, "scale": "range"}
         return cls(**{**published, **parameters})
 
     def _label_vertices(self, votes, mass):
         neighbors, lengths = self._search.graph()
         self.delta_ = _delta(lengths, self.delta) if self._exponential else np.nan
-        find = _two_steps if self._exponential and self.search == "two-step" else _one_step
+        find = _cheapest_of_shortest if self._exponential and self.path == "shortest" else _cheapest
         cost, self._origins, self._successors, class_costs = find(neighbors, lengths, self.directed, self.delta_, votes)
         self._costs = np.column_stack([cost, class_costs])
         origin_codes = votes.argmax(axis=1)[self._origins]
@@ -230,7 +230,7 @@ def _delta(lengths, delta):
     return float(max(value, positive.max() / LONGEST))
 
 
-def _one_step(neighbors, lengths, directed, delta, votes):
+def _cheapest(neighbors, lengths, directed, delta, votes):
     """Paths of lowest cost: to any labeled vertex, which determines the class, and to those of each class."""
     exponential = not np.isnan(delta)
     if exponential:
@@ -245,7 +245,7 @@ def _one_step(neighbors, lengths, directed, delta, votes):
     return cost, origin, successor, class_costs
 
 
-def _two_steps(neighbors, lengths, directed, delta, votes):
+def _cheapest_of_shortest(neighbors, lengths, directed, delta, votes):
     """Paths of smallest length to each labeled vertex, and among these the one of lowest cost."""
     graph = paths.adjacency(neighbors, lengths, directed)
     n = len(votes)

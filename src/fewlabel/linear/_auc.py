@@ -18,7 +18,7 @@ from fewlabel.foreign.scikit_learn import validate_parameters
 from fewlabel.kernels.ranks import area
 from fewlabel.linear._basis import KernelBasis
 from fewlabel.linear._batches import read_batch, set_threshold
-from fewlabel.linear._exact import Solution, linear_algebra_threads, solve_path
+from fewlabel.linear._exact import Solution, is_wide, linear_algebra_threads, row_span, solve_path
 from fewlabel.linear._pairs import PairRisk, weight_at
 from fewlabel.linear._steps import Stream, certificate, sdcd
 from fewlabel.random_streams import draw_seed
@@ -27,6 +27,8 @@ from fewlabel.warning_filters import caller_level
 
 _ONLINE = ("msgd", "oam-inf", "oam-seq", "oam-gra")
 _MAX_ITER = {"exact": 300, "sdcd": 5, "sdcd-perm": 5}  # 1 for the others
+_MSGD_BUFFER = 1000  # rows per class; with 100 the steps fit these rows rather than the stream
+_OAM_BUFFER = 100  # that of Zhao et al. (2011)
 _EXPECTED_PAIRS = 1_000_000  # of a stream: a thousand rows of each class
 
 
@@ -47,6 +49,12 @@ class LinearRanker(KernelBasis, RankingClassifier):
         """The threshold, as in scikit-learn's linear models."""
         check_is_fitted(self)
         return np.array([self.offset_])
+
+    def _scores_of_folds(self, X, signs, weight, decision):
+        # The models of the folds share the coordinates of wide rows. The span of unlabeled rows would cost more.
+        if self.basis == "linear" and is_wide(X) and signs.all():
+            X, _ = row_span(X)
+        return super()._scores_of_folds(X, signs, weight, decision)
 
     def _keep(self, solution):
         """Set the attributes that a solver finds."""
@@ -118,8 +126,9 @@ class LinearAUCClassifier(LinearRanker):
     init : {"zero", "msgd"}, default="zero"
         "sdcd" and "sdcd-perm" only: dual variables to start from; "msgd" takes those of a pass of AUC-MSGD over all
         pairs, whose distance from the optimum Lemma 2 of [1]_ bounds.
-    buffer_size : int, default=100
-        Rows per class that "msgd" (in `partial_fit`), "oam-seq" and "oam-gra" keep, by reservoir sampling.
+    buffer_size : int, default=None
+        Rows per class that "msgd" (in `partial_fit`), "oam-seq" and "oam-gra" keep, by reservoir sampling. None means
+        1,000 for "msgd" and 100, as in [2]_, for OAM.
     expected_pairs : float, default=None
         Number of pairs k of the whole stream, in OAM's constant :math:`C = 1 / (\lambda k)`. None means the pairs of
         the rows in `fit`, and a million in `partial_fit`, where they are not known.
@@ -204,7 +213,7 @@ class LinearAUCClassifier(LinearRanker):
     max_iter: Count | None = None
     average: bool = False
     init: Literal["zero", "msgd"] = "zero"
-    buffer_size: Count = 100
+    buffer_size: Count | None = None
     expected_pairs: Annotated[float, Interval(numbers.Real, 1, None, closed="left")] | None = None
     record_history: bool = False
 
@@ -314,9 +323,9 @@ class LinearAUCClassifier(LinearRanker):
         if hasattr(self, "coef_"):
             raise ValueError("this model was saved without the state of its stream: fit a new model")
         squared = self.loss == "squared_hinge"
-        return Stream(
-            self.solver, self.alpha, squared, self.buffer_size, n_features, n_pairs, draw_seed(self.random_state)
-        )
+        buffer_size = self.buffer_size or (_MSGD_BUFFER if self.solver == "msgd" else _OAM_BUFFER)
+        seed = draw_seed(self.random_state)
+        return Stream(self.solver, self.alpha, squared, buffer_size, n_features, n_pairs, seed)
 
     def _run_stream(self, F, positive, max_iter, after):
         n_positives = np.count_nonzero(positive)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.linalg import cho_factor, cho_solve, qr
+from scipy.linalg import cho_factor, cho_solve, qr, solve_triangular
+from scipy.linalg.lapack import dpotrf
 from scipy.sparse import issparse
 
 from fewlabel.linear._pairs import PairRisk, weight_at
@@ -28,6 +29,9 @@ _MEMORY = 20
 _STEPS_PER_ITERATION = 10
 # Largest number of rows for which more columns than rows are rotated away.
 _WIDE = 3000
+# If the distance of a row from the span of those before it is below this share of the largest, the Gram matrix, which
+# holds squares, has too few digits.
+_INDEPENDENT = 1e-3
 _CELLS_WORTH_THREADS = 5_000_000
 # A gap that is not below this share of the smallest one counts as no smaller.
 _LEAST_PROGRESS = 0.999
@@ -124,20 +128,19 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
         n_steps += 1
 
 
-def solve_path(X, positive, weight, alphas, *, start=None, after=None, **control):
+def solve_path(X, positive, weight, alphas, *, after=None, **control):
     """Return the solution at each penalty, each started from the one before; other parameters are those of `solve`.
 
     Dense rows with more columns than there are rows are solved in the coordinates of the space that they span, which
     contains the optimum.
     """
     if is_wide(X):
-        rows, basis = row_span(X)
-        if start is not None:
-            start = start @ basis
-        expanded_after = None if after is None else lambda w, *bounds: after(basis @ w, *bounds)
-        solutions = solve_path(rows, positive, weight, alphas, start=start, after=expanded_after, **control)
-        return [one._replace(coef=basis @ one.coef) for one in solutions]
+        rows, expand = row_span(X)
+        expanded_after = None if after is None else lambda w, *bounds: after(expand(w), *bounds)
+        solutions = solve_path(rows, positive, weight, alphas, after=expanded_after, **control)
+        return [one._replace(coef=expand(one.coef)) for one in solutions]
     solutions = []
+    start = None
     for alpha in alphas:
         solutions.append(solve(X, positive, weight, alpha, start=start, after=after, **control))
         start = solutions[-1].coef
@@ -150,13 +153,23 @@ def is_wide(X):
 
 
 def row_span(X):
-    """Coordinates of rows in the space that they span, and the orthonormal basis of it, as columns.
+    """Coordinates of rows in the space that they span, and a function from coefficients there to those of the columns.
 
     Differences of rows do not depend on their mean, which is removed first, as it would cost digits.
     """
     centered = X - X.mean(axis=0, dtype=np.float64)
+    # The last row is minus the sum of the others.
+    others = centered[:-1]
+    # Squares that overflow leave no factor, and rows that `solve` refuses.
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram = others @ others.T
+    triangle, failed_at = dpotrf(gram, lower=1)
+    distances = triangle.diagonal()
+    if failed_at == 0 and distances.min() > _INDEPENDENT * distances.max():
+        rows = np.vstack([triangle, -triangle.sum(axis=0)])
+        return rows, lambda w: solve_triangular(triangle, w, lower=True, trans="T") @ others
     basis, triangle = qr(centered.T, mode="economic", overwrite_a=True, check_finite=False)
-    return np.ascontiguousarray(triangle.T), basis
+    return np.ascontiguousarray(triangle.T), lambda w: basis @ w
 
 
 def _check_magnitude(X, alpha):

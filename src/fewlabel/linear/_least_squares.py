@@ -200,14 +200,14 @@ class LeastSquaresAUCClassifier(KernelBasis, RankingClassifier):
         F = self._features(X).astype(np.float64, copy=False)
         is_wide = not issparse(F) and F.shape[1] > len(F)
         if is_wide:
-            F, basis = row_span(F)
+            F, expand = row_span(F)
         moments = group_moments(F, signs, weight)
         self._settle(moments)
         if "cv" in (self.alpha, self.gamma):
             self._choose(F, signs, weight, moments, draw_seed(rng))
         self._solve(moments)
         if is_wide:
-            self.coef_ = self.coef_ @ basis.T
+            self.coef_ = expand(self.coef_[0])[None]
         else:
             self._moments = moments._asdict()
 

@@ -20,13 +20,14 @@ class Comparison(NamedTuple):
     friedman_p : float
         p-value of the hypothesis that all methods perform equally.
     critical_difference : float
-        Nemenyi's critical difference: mean ranks that differ by less do not differ significantly at level `alpha`.
+        Nemenyi's critical difference: mean ranks that differ by less do not differ significantly at level
+        1 - `confidence`.
     p_values : DataFrame of shape (n_methods, n_methods)
         p-values of Wilcoxon's signed-rank test of each pair, with Holm's correction; 1 on the diagonal.
     n_datasets : int
         Number of datasets without gaps.
-    alpha : float
-        Level of the critical difference.
+    confidence : float
+        Of the critical difference.
     """
 
     ranks: pd.Series
@@ -34,10 +35,10 @@ class Comparison(NamedTuple):
     critical_difference: float
     p_values: pd.DataFrame
     n_datasets: int
-    alpha: float
+    confidence: float
 
 
-def compare_methods(scores: pd.DataFrame, *, higher_is_better: bool = True, alpha: float = 0.05) -> Comparison:
+def compare_methods(scores: pd.DataFrame, *, higher_is_better: bool = True, confidence: float = 0.95) -> Comparison:
     r"""Compare methods by their scores on the same datasets.
 
     With :math:`r_j` the mean rank of method j of k over N datasets (ties get midranks), Friedman's statistic is
@@ -54,8 +55,8 @@ def compare_methods(scores: pd.DataFrame, *, higher_is_better: bool = True, alph
         same datasets.
     higher_is_better : bool, default=True
         Whether a larger score is better; False for errors and losses.
-    alpha : float, default=0.05
-        Level of the critical difference.
+    confidence : float, default=0.95
+        Of the critical difference: one minus its level.
 
     Returns
     -------
@@ -93,9 +94,9 @@ def compare_methods(scores: pd.DataFrame, *, higher_is_better: bool = True, alph
     ranks = stats.rankdata(-values if higher_is_better else values, axis=1)
     mean_ranks = pd.Series(ranks.mean(axis=0), index=scores.columns).sort_values(kind="stable")
     # Nemenyi's quantile is that of the studentized range over the root of 2 (Demšar 2006, Table 5).
-    quantile = stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2)
+    quantile = stats.studentized_range.ppf(confidence, k, np.inf) / np.sqrt(2)
     critical_difference = float(quantile * np.sqrt(k * (k + 1) / (6 * n)))
-    return Comparison(mean_ranks, _friedman(ranks), critical_difference, _wilcoxon_holm(scores), n, alpha)
+    return Comparison(mean_ranks, _friedman(ranks), critical_difference, _wilcoxon_holm(scores), n, confidence)
 
 
 def _friedman(ranks):

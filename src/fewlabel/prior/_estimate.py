@@ -55,7 +55,7 @@ def estimate_class_prior(
     y: ArrayLike,
     method: str = "auto",
     *,
-    setting: Setting = "case-control",
+    setting: Setting = "censoring",
     sample_weight: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> PriorEstimate:
@@ -81,9 +81,9 @@ def estimate_class_prior(
         - "energy" [4]_: energy distances; needs labeled negatives and is then the most accurate;
         - "auto": the posterior mean, given "bbe", "dedpul", the AUC of labeled positives against unlabeled rows, and
           the true shares on 43 other tables.
-    setting : {"case-control", "censoring"}, default="case-control"
-        How the sample was drawn: positives drawn separately from the unlabeled rows, or one sample in which some
-        positives were labeled. It affects "en" and `population` only; for the other methods the unlabeled rows are a
+    setting : {"censoring", "case-control"}, default="censoring"
+        How the sample was drawn: one sample in which some positives were labeled, or positives drawn separately from
+        the unlabeled rows. It affects "en" and `population` only; for the other methods the unlabeled rows are a
         mixture in both settings.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, on any scale: the estimate is the weighted share. Rows of weight 0 are left out.

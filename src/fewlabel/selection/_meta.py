@@ -143,8 +143,8 @@ class StabilitySelector(MetaSelector):
         :class:`CorrelationSubsetSelector`.
     n_draws : int, default=50
         Number of draws.
-    threshold : float, default=0.5
-        Columns whose interval lies above this share are selected.
+    min_frequency : float, default=0.5
+        Columns whose interval lies above this share of the draws are selected.
     confidence : float, default=0.95
         Coverage of the intervals.
     categorical_features : "auto" or array-like, default="auto"
@@ -192,7 +192,7 @@ class StabilitySelector(MetaSelector):
 
     _: KW_ONLY
     n_draws: AtLeastTwo = 50
-    threshold: UnitInterval = 0.5
+    min_frequency: UnitInterval = 0.5
     confidence: Share = 0.95
 
     def _choose(self, columns, y, n_classes):
@@ -205,7 +205,7 @@ class StabilitySelector(MetaSelector):
         self.intervals_ = np.full((self.n_features_in_, 2), np.nan)
         self.intervals_[~self.refused_] = intervals
         choice = choice_of_scores(shares)
-        return choice._replace(support=intervals[:, 0] > self.threshold)
+        return choice._replace(support=intervals[:, 0] > self.min_frequency)
 
 
 def _hide_half(y, rng):

@@ -44,8 +44,8 @@ class SubsetReliefSelector(NeighborSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Largest number of columns, or their share of all columns; the exact number if `stop` is None. None means no
-        limit.
+        Largest number of columns, or their share of all columns; the exact number with ``search="full"``. None
+        means no limit.
     n_neighbors : int, default=10
         Neighbors per class (K in [1]_); all rows of a class that has fewer.
     max_samples : int, float or None, default=300
@@ -53,9 +53,10 @@ class SubsetReliefSelector(NeighborSelector):
     distance_norm : {"sum", "rms"}, default="sum"
         "rms" divides the squared distance by the number of columns, as printed in [1]_. Columns are added in the same
         order, but the search stops far earlier.
-    stop : {"no-gain", "best-first"} or None, default="no-gain"
-        When the search ends: when no column increases the score; after five subsets without improvement,
-        extending several good subsets; or (None) at `n_features_to_select` columns whatever the score.
+    search : {"greedy", "best-first", "full"}, default="greedy"
+        "greedy" adds the best column until none increases the score. "best-first" extends several good subsets and ends
+        after five without improvement. "full" is greedy, but ends at `n_features_to_select` columns, whatever the
+        score.
     guard : bool, default=True
         Whether to select nothing, with a warning, if one of 19 shufflings of the labels scores as well. It only applies
         if `n_features_to_select` is None. [1]_ has no such guard.
@@ -97,9 +98,9 @@ class SubsetReliefSelector(NeighborSelector):
     for each candidate, so that candidates differ by chance; and the numbers of columns that it reports match summed
     distances, not the printed mean.
 
-    To choose the number of columns by the accuracy of a classifier, put the selector in a pipeline with ``stop=None``
-    and search over `n_features_to_select`, so that columns are selected within each fold. If they are selected on all
-    rows first, every score measured afterwards is too optimistic.
+    To choose the number of columns by the accuracy of a classifier, put the selector in a pipeline with
+    ``search="full"`` and search over `n_features_to_select`, so that columns are selected within each fold. If they are
+    selected on all rows first, every score measured afterwards is too optimistic.
 
     References
     ----------
@@ -118,7 +119,7 @@ class SubsetReliefSelector(NeighborSelector):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((300, 5))
     >>> y = (X[:, 1] > 0.5) ^ (X[:, 3] > 0.5)
-    >>> selector = SubsetReliefSelector(stop="best-first", n_features_to_select=2, random_state=0).fit(X, y)
+    >>> selector = SubsetReliefSelector(search="best-first", n_features_to_select=2, random_state=0).fit(X, y)
     >>> selector.get_support(indices=True)
     array([1, 3])
     """
@@ -126,7 +127,7 @@ class SubsetReliefSelector(NeighborSelector):
     _: KW_ONLY
     max_samples: CountOrPart | None = 300
     distance_norm: Literal["sum", "rms"] = "sum"
-    stop: Literal["no-gain", "best-first"] | None = "no-gain"
+    search: Literal["greedy", "best-first", "full"] = "greedy"
 
     def _choose(self, columns, y, n_classes):
         sample = draw_sample(columns, y, n_classes, self.max_samples, self.random_state)
@@ -138,9 +139,9 @@ class SubsetReliefSelector(NeighborSelector):
             scores.of_children,
             empty_score=-np.inf,
             max_columns=most,
-            tol=-np.inf if self.stop is None else TIE,
+            tol=-np.inf if self.search == "full" else TIE,
             # A search that extends the best subset only, and ends with the first that is no better, is greedy.
-            max_stale=5 if self.stop == "best-first" else 1,
+            max_stale=5 if self.search == "best-first" else 1,
         )
         return choice_of_path(best.columns, best.scores, n_columns)
 
