@@ -2,7 +2,7 @@
 
 FEWLABEL_DATA=folder python -m benchmarks.quality.agreement [--method small] [--out FOLDER]
 
-Ten tables, each with other options, by the command line. Numbers of the report (text, tables, tips of the charts), the
+Twelve tables, each with other options, by the command line. Numbers of the report (text, tables, tips of the charts), the
 model card and the terminal are looked up in metrics.json. The text, the confusion matrix, the slider, the least cost
 and the rows that `fewlabel predict` flags are compared with each other. Charts are read by the numbers on their axes:
 curves go through the points of the slider, and the area under the ROC curve is the one of its caption.
@@ -43,6 +43,8 @@ CASES = {
     "positives only": ("mushroom", 60, "positives", []),
     "positives only, review": ("insurance-30pct", 80, "positives", ["--review", "100", "--prior", "0.12"]),
     "many classes": ("dermatology", 60, "random", []),
+    "a class with one label": ("autos", 60, "random", []),
+    "distribution-free": ("ionosphere", 60, "random", ["--interval", "distribution-free"]),
     "chosen labels": ("surgical-deepnet", 250, "column", ["--report-by", "gender"]),
     "scorecard": ("tic-tac-toe", 100, "random", ["--method", "scorecard", "--review", "30"]),
 }

@@ -109,6 +109,9 @@ def test_a_column_that_agrees_with_99_percent_of_the_labels(tmp_path, capsys):
     found = fit(tmp_path / "rows.csv", tmp_path / "out", method="naive bayes")
     assert "note: column 'verdict' alone nearly separates the classes (AUC 0.989)" in capsys.readouterr().err
     assert found["headline"]["with_leaks"]["score"] > 0.98 > 0.9 > found["headline"]["high"]
+    # Each sentence says which columns it counts.
+    assert found["good_for"].startswith("Without the suspected columns: ")
+    assert found["decisions"]["text"].endswith("These figures, like the model, are with the suspected columns.")
 
 
 def test_repeated_and_contradicting_rows_are_named(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""The files of `fewlabel fit` agree on ten tables; skipped where these are not on the machine."""
+"""The files of `fewlabel fit` agree on twelve tables; skipped where these are not on the machine."""
 
 import pytest
 

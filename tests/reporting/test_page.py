@@ -89,8 +89,10 @@ def test_rows_to_label_from_positives_only_look_like_them(rows):
     [(0.6, 0.5, "random order"), (0.8, 0.7, "most likely rows first"), (0.99, 0.95, "by a threshold")],
 )
 def test_what_it_is_good_for_follows_the_lower_end(page, score, low, said):
-    summary = {**page.summary, "headline": {"score": score, "low": low, "high": 1.0}}
+    summary = {**page.summary, "headline": {"score": score, "low": low, "high": 1.0, "with_leaks": None}}
     assert said in good_for(summary)
+    summary["headline"]["with_leaks"] = {"score": 0.99}
+    assert good_for(summary).startswith("Without the suspected columns: Of two rows")
 
 
 def test_confusion_counts_predictions_by_class():

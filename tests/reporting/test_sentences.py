@@ -46,7 +46,11 @@ def test_costs_that_flag_nearly_every_row_say_what_a_row_that_is_left_out_needs(
 
 def test_what_the_interval_cannot_tell():
     data = {"labeled_by_class": {"good": 58, "bad": 7}, "unlabeled": 0}
-    summary = {"data": data, "task": "binary", "headline": {"score": 0.9, "low": 0.606, "high": 0.996}}
+    summary = {
+        "data": data,
+        "task": "binary",
+        "headline": {"score": 0.9, "low": 0.606, "high": 0.996, "with_leaks": None},
+    }
     text = "65 labels, 7 of them bad, cannot tell 0.61 from 1.00: label about 120 more rows to be within 0.05."
     assert certainty_text(summary, 123) == text
     assert "label many more rows" in certainty_text(summary, 10_000)
@@ -55,6 +59,8 @@ def test_what_the_interval_cannot_tell():
     data["unlabeled"] = 122
     more = "to be within 0.05, which is more than the 122 unlabeled rows of this table."
     assert certainty_text(summary, 123).endswith(more)
+    summary["headline"]["with_leaks"] = {"score": 0.99}
+    assert certainty_text(summary, 123).startswith("Without the suspected columns, 65 labels, 7 of them bad, cannot")
 
 
 def test_a_class_that_is_a_number_is_quoted():

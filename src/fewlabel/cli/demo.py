@@ -77,7 +77,7 @@ def demo(
         show(summary)
         test = summary["test"]
         interval = f"{test['low']:.3f} to {test['high']:.3f}"
-        print(f"On {test['rows']} held-out test rows: AUC {test['auc']:.3f} ({interval})")
+        print(f"On {test['rows']} held-out test rows: AUC {test['auc']:.3f} (95% interval {interval})")
         print(f"\nReport: {out}")
         if model_out is not None:
             print(f"Model:  {model_out}")

@@ -133,8 +133,7 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
     np.add.at(counts, (codes, predicted), 1)
     by_size = np.argsort(-counts.sum(axis=1), kind="stable")
     largest = np.sort(by_size[:_MOST_CLASSES])
-    n_rows = counts.sum()
-    correct = _shrunken(np.trace(counts), n_rows, share)
+    correct = _shrunken(np.trace(counts), counts.sum(), share)
     balanced = _mean_recall(counts, share)
     n_untested = int((counts.sum(axis=1) == 0).sum())
     recalls = []
@@ -148,7 +147,7 @@ def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share:
         "correct": correct,
         "balanced": balanced,
         "untested": n_untested,
-        "text": sentences.confusion_text(correct, balanced, n_rows, n_untested),
+        "text": sentences.confusion_text(correct, balanced, n_untested),
         "recall": recalls,
         "pairs": _mistakes(counts, names),
     }

@@ -20,6 +20,9 @@ _MOST_NAMED = 5
 _MOST_METHODS = 3
 _FEW = 30  # labels of a class
 
+WITH_SUSPECTED = " These figures, like the model, are with the suspected columns."
+_WITHOUT_SUSPECTED = "Without the suspected columns"
+
 # Sentences with numbers in them; what is said, and when, is below.
 _ESTIMATE = "{name} {score:.3f} ({free}95% interval {low:.3f} to {high:.3f})"
 _POSSIBLE = (
@@ -32,7 +35,7 @@ _CERTAINTY = "{labels} cannot tell {low:.2f} from {high:.2f}: label {wanted} mor
 _NO_ROOM = ", which is more than the {unlabeled} unlabeled rows of this table"
 _CONFUSION = (
     "About {correct.value:.0%} of rows are predicted right (95% interval {correct.low:.0%} to {correct.high:.0%}), if "
-    "classes are as frequent as among the {n_labels} labels. The mean recall of the classes (balanced accuracy) is "
+    "classes are as frequent as among the labels. The mean recall of the classes (balanced accuracy) is "
     "about {balanced.value:.0%} ({balanced.low:.0%} to {balanced.high:.0%})"
 )
 _UNTESTED = ", with nothing found of {n} class{plural} that could not be tested"
@@ -136,11 +139,16 @@ def good_for(summary: PlainDict) -> str:
         With `headline`, `task`, `score_name` and `data`; with more than two classes, `confusion`.
     """
     headline = summary["headline"]
-    positive = class_name(summary["data"]["positive"])
     if headline["score"] is None and headline["reason"] is None:
         return "Nothing can be said about new rows: every column is suspected to be known only after the label."
     if headline["score"] is None:
         return "The ranking may still be good; these labels cannot show it."
+    lead = f"{_WITHOUT_SUSPECTED}: " if headline["with_leaks"] else ""
+    return lead + _worth(summary)
+
+
+def _worth(summary: PlainDict) -> str:
+    headline = summary["headline"]
     if summary["task"] == "multiclass":
         n_untested = summary["confusion"]["untested"]
         tested = f"{len(summary['data']['classes']) - n_untested} {'tested ' if n_untested else ''}classes"
@@ -149,6 +157,7 @@ def good_for(summary: PlainDict) -> str:
     use = _use(headline, "Good for deciding by a threshold, with a check of the rows close to it.")
     if summary["score_name"] != "AUC":
         return use
+    positive = class_name(summary["data"]["positive"])
     # Never 100 of 100: no number of labels shows that.
     cases = "nearly all" if headline["score"] >= 0.995 else f"about {100 * headline['score']:.0f} of 100"
     return _PAIRS.format(positive=positive, cases=cases, use=use)
@@ -176,6 +185,8 @@ def certainty_text(summary: PlainDict, more: int) -> str:
     if summary["task"] == "binary":
         rarest = min(by_class, key=lambda name: by_class[name])
         labels = f"{n_labels} labels, {by_class[rarest]} of them {class_name(rarest)},"
+    if summary["headline"]["with_leaks"]:
+        labels = f"{_WITHOUT_SUSPECTED}, {labels}"
     wanted = "many" if more > _FURTHEST * n_labels else f"about {rough(more)}"
     room = _NO_ROOM.format(unlabeled=data["unlabeled"]) if 0 < data["unlabeled"] < more else ""
     return _CERTAINTY.format(labels=labels, wanted=wanted, within=WITHIN, room=room, **summary["headline"])
@@ -193,9 +204,9 @@ def rough(number: int) -> str:
     return f"{round(number, -digits):,}"
 
 
-def confusion_text(correct: Estimate, balanced: Estimate, n_labels: int, n_untested: int) -> str:
+def confusion_text(correct: Estimate, balanced: Estimate, n_untested: int) -> str:
     """How many rows, and how many of a class, are predicted right, with more than two classes."""
-    text = _CONFUSION.format(correct=correct, balanced=balanced, n_labels=n_labels)
+    text = _CONFUSION.format(correct=correct, balanced=balanced)
     if n_untested:
         text += _UNTESTED.format(n=n_untested, plural="es" if n_untested > 1 else "")
     return f"{text}."

@@ -113,6 +113,9 @@ def summarize(
         # Chosen here for reports outside `fewlabel fit`, which has chosen one by its options.
         summary |= _decided(model, encoded, decision or choose_threshold(model, encoded), summary, report_by or {})
         summary |= _curves(held_out, auto, summary)
+    for figures in (summary["decisions"], summary["confusion"]):
+        if figures is not None and summary["headline"]["with_leaks"]:
+            figures["text"] += sentences.WITH_SUSPECTED
     summary["learning_curve"] = curves.learning(auto, encoded, summary["data"]["labeled"], score_name, seed)
     summary["scores"] = _histograms(held_out, auto, probability[encoded.codes < 0])
     summary |= _explained(model, encoded.X, seed)
