@@ -2,7 +2,7 @@
 
 FEWLABEL_DATA=folder python -m benchmarks.quality.agreement [--method small] [--out FOLDER]
 
-Twelve tables, each with other options, by the command line. Numbers of the report (text, tables, tips of the charts), the
+Twelve tables, each with other options, by the command line. Numbers of the report (text, tables, tips of charts), the
 model card and the terminal are looked up in metrics.json. The text, the confusion matrix, the slider, the least cost
 and the rows that `fewlabel predict` flags are compared with each other. Charts are read by the numbers on their axes:
 curves go through the points of the slider, and the area under the ROC curve is the one of its caption.
