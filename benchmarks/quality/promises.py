@@ -1,15 +1,14 @@
 """Whether rows that are flagged at a promised precision have it, among rows that come later.
 
-FEWLABEL_DATA=folder python -m benchmarks.quality.promises [--members usual] [--labels 40 100 300] [--draws 5]
+FEWLABEL_DATA=folder python -m benchmarks.quality.promises [--labels 40 100 300] [--draws 5]
 
-What `fewlabel fit --at-precision 0.8` does, with four quick members or the usual ones: labels drawn at random from 20
-tables, 1,000 rows beside them unlabeled, all others new. The class to find is the rarer one. A fit that promises
-nothing flags no row. promises.csv and promises_usual.csv have the runs; those that are in it are not made again.
+What `fewlabel fit --at-precision 0.8` does, with four quick members: labels drawn at random from 20 tables, 1,000 rows
+beside them unlabeled, all others new. The class to find is the rarer one. A fit that promises nothing flags no row.
+promises.csv has the runs; those that are in it are not made again.
 """
 
 import argparse
 import warnings
-from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -28,7 +27,7 @@ LEAST_NEW = 100
 COLUMNS = ["positives", "new", "flagged", "claimed", "precision", "recall"]
 
 
-def measure(name, n_labels, draw, *, members):
+def measure(name, n_labels, draw):
     """The rows that one fit flags, and how many of them are positive."""
     X, y = encoded(name)
     order = np.random.default_rng([draw, n_labels]).permutation(len(y))
@@ -44,7 +43,7 @@ def measure(name, n_labels, draw, *, members):
     # A fit needs two labels of each class.
     if min(n_positive, n_labels - n_positive) < 2:
         return nothing
-    auto = AutoClassifier(members, experience=experience_without(name), random_state=draw)
+    auto = AutoClassifier(list(MEMBERS), experience=experience_without(name), random_state=draw)
     model = TableClassifier(auto, positive=1)
     table = model.encode(X[rows], few)
     model.fit_encoded(table)
@@ -73,20 +72,13 @@ def summarize(runs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--members", choices=("quick", "usual"), default="quick")
     parser.add_argument("--labels", type=int, nargs="+", default=[40, 100, 300])
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning)
-    members = list(MEMBERS)
-    out = Path(__file__).with_suffix(".csv")
-    if options.members == "usual":
-        members = "auto"
-        out = out.with_stem("promises_usual")
-    # Draw by draw, so that a run that is stopped has all tables.
-    keys = [(name, n, draw) for draw, name, n in product(range(options.draws), TABLES, options.labels)]
-    found = run_missing(out, KEYS, COLUMNS, keys, partial(measure, members=members))
-    print(summarize(found).round(3).to_string())
+    keys = product(TABLES, options.labels, range(options.draws))
+    print(summarize(run_missing(options.out, KEYS, COLUMNS, keys, measure)).round(3).to_string())
 
 
 if __name__ == "__main__":
