@@ -162,7 +162,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         What scores and their 95% intervals are based on. "experience" counts what such models achieved on other tables
         beside the labels: with few labels it is about 30% shorter, and promises too much on hard tables.
         "distribution-free" counts the labels alone, and assumes nothing about the table; scores are then those out of
-        fold. For the AUC; not with positives only. With more than two classes it is about twice as long as needed.
+        fold. For the AUC; not with positives only. With more than two classes it is about three times as long.
     experience : Experience, default=None
         What the members achieved on other tables; None means the experience that comes with the package.
     n_jobs : int, default=None
