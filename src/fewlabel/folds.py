@@ -330,14 +330,7 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     varies = np.flatnonzero(spread > 0)
     if len(rows) < 2 or len(varies) == 0:
         return None
-    table = X[np.ix_(rows, varies)] / spread[varies]
-    # Gaps match gaps only: they get a number that no value is near.
-    beyond = np.nanmax(np.abs(table), initial=0.0) + 10.0
-    table = np.where(np.isnan(table), beyond, table)
-    distinct, place = np.unique(table, axis=0, return_inverse=True)
-    pairs = _near_pairs(distinct)
-    group_of_distinct = _components(pairs[:, 0], pairs[:, 1], len(distinct))
-    group = group_of_distinct[place.ravel()]
+    group = _groups_of_near_rows(X[np.ix_(rows, varies)] / spread[varies])
     sizes = np.bincount(group)
     # Rows may agree by chance: only those with a copy are looked at closer.
     twins = np.flatnonzero(sizes[group] > 1)
@@ -349,20 +342,39 @@ def copies(X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
     log_chance = np.full(len(twins), 2 * np.log(len(rows)))
     for k in varies:
         value = X[rows[twins], k]
-        ordered = np.sort(X[:, k])
-        near = _NEAR * spread[k]
-        first = np.searchsorted(ordered, value - near, "left")
-        last = np.searchsorted(ordered, value + near, "right")
-        n_same = last - first
         missing = np.isnan(value)
+        n_same = _n_near(X[:, k], value, _NEAR * spread[k])
         n_rare += ~missing & (n_same <= few)
-        n_others = np.where(missing, np.isnan(ordered).sum(), n_same) - n_copies
+        n_missing = np.isnan(X[:, k]).sum()
+        n_others = np.where(missing, n_missing, n_same) - n_copies
         # Numbers are `_NEAR` apart by chance even if no other row has them.
-        log_chance += np.log(np.maximum(n_others / len(X), _NEAR))
-    by_chance = twins[(n_rare < 2) | (log_chance > np.log(_FALSE_ALARM))]
+        chance = np.maximum(n_others / len(X), _NEAR)
+        log_chance += np.log(chance)
+    is_chance = (n_rare < 2) | (log_chance > np.log(_FALSE_ALARM))
+    by_chance = twins[is_chance]
+    # A group for each of them alone.
     group[by_chance] = group.max() + 1 + np.arange(len(by_chance))
     numbers, names = pd.factorize(group)
     return None if len(names) == len(rows) else numbers
+
+
+def _groups_of_near_rows(table):
+    """Number of the group of rows that each row is near to, directly or over others."""
+    # Gaps match gaps only: they get a number that no value is near.
+    beyond = np.nanmax(np.abs(table), initial=0.0) + 10.0
+    table = np.where(np.isnan(table), beyond, table)
+    distinct, place = np.unique(table, axis=0, return_inverse=True)
+    pairs = _near_pairs(distinct)
+    group_of_distinct = _components(pairs[:, 0], pairs[:, 1], len(distinct))
+    return group_of_distinct[place.ravel()]
+
+
+def _n_near(column, values, distance):
+    """Number of cells of a column within a distance of each value."""
+    ordered = np.sort(column)
+    first = np.searchsorted(ordered, values - distance, "left")
+    last = np.searchsorted(ordered, values + distance, "right")
+    return last - first
 
 
 def _near_pairs(table):

@@ -308,32 +308,32 @@ def _trees(part, X):
 def _ensemble(trees, k, X):
     """One output of a sum of trees."""
     is_leaf = trees.children[0] == NO_CHILD
+    is_split = ~is_leaf
     # The operator has no trees of one leaf: these are part of the start.
-    roots = trees.roots[~is_leaf[trees.roots]]
-    single = trees.roots[is_leaf[trees.roots]]
+    is_single = is_leaf[trees.roots]
+    roots = trees.roots[~is_single]
+    single = trees.roots[is_single]
     start = trees.start[k] + trees.value[single, k].sum()
     if not len(roots):
         return X[:, [0]] * 0.0 + start / trees.divisor
-    number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
-    left, right = trees.children[:, ~is_leaf]
-    at_most = np.zeros(len(left), dtype=np.uint8)  # the code of "left where the value is at most the split"
-    sums = X.then(
-        "TreeEnsemble",
-        domain=_ML,
-        n_targets=1,
-        aggregate_function=_SUM,
-        tree_roots=number[roots],
-        nodes_featureids=trees.feature[~is_leaf],
-        nodes_splits=X.graph.tensor(trees.threshold[~is_leaf]),
-        nodes_modes=X.graph.tensor(at_most),
-        nodes_truenodeids=number[left],
-        nodes_trueleafs=is_leaf[left].astype(int),
-        nodes_falsenodeids=number[right],
-        nodes_falseleafs=is_leaf[right].astype(int),
-        nodes_missing_value_tracks_true=trees.missing_left[~is_leaf].astype(int),
-        leaf_targetids=np.zeros(is_leaf.sum(), dtype=int),
-        leaf_weights=X.graph.tensor(trees.value[is_leaf, k]),
-    )
+    # Splits and leaves are numbered apart.
+    number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(is_split)) - 1
+    left, right = trees.children[:, is_split]
+    weights = trees.value[is_leaf, k]
+    # The code of "left where the value is at most the split".
+    at_most = np.zeros(len(left), dtype=np.uint8)
+    attributes = {"n_targets": 1, "aggregate_function": _SUM, "tree_roots": number[roots]}
+    attributes["nodes_featureids"] = trees.feature[is_split]
+    attributes["nodes_splits"] = X.graph.tensor(trees.threshold[is_split])
+    attributes["nodes_modes"] = X.graph.tensor(at_most)
+    attributes["nodes_truenodeids"] = number[left]
+    attributes["nodes_trueleafs"] = is_leaf[left].astype(int)
+    attributes["nodes_falsenodeids"] = number[right]
+    attributes["nodes_falseleafs"] = is_leaf[right].astype(int)
+    attributes["nodes_missing_value_tracks_true"] = trees.missing_left[is_split].astype(int)
+    attributes["leaf_targetids"] = np.zeros(len(weights), dtype=int)
+    attributes["leaf_weights"] = X.graph.tensor(weights)
+    sums = X.then("TreeEnsemble", domain=_ML, **attributes)
     return (sums + start) / trees.divisor
 
 
@@ -351,10 +351,9 @@ def _outputs(graph, model, scores, taken):
     names = {}
     for name in ("label", "probabilities", "score"):
         names[name] = name
+        # An input may have this name.
         while names[name] in taken:
             names[name] += "_"
-    types = graph.onnx.TensorProto
-    make = graph.onnx.helper.make_tensor_value_info
     n_classes = len(model.classes.names)
     towards = model.link.decisions(scores)
     probabilities = model.link.probabilities(towards)
@@ -365,10 +364,11 @@ def _outputs(graph, model, scores, taken):
     else:
         score_shape = [None]
         flat = towards.then("Reshape", np.array([-1]))
-        is_first = model.positive == 0
-        if is_first:
+        decision = flat
+        # The decision function is for the second class.
+        if model.positive == 0:
             probabilities = probabilities[:, [1, 0]]
-        decision = -flat if is_first else flat
+            decision = -flat
         place = (decision > 0.0).astype(np.int64)
         if model.threshold is not None:
             place = np.where(flat > model.threshold, model.positive, 1 - model.positive)
@@ -376,11 +376,13 @@ def _outputs(graph, model, scores, taken):
     probabilities.then("Identity", output=names["probabilities"])
     classes = model.classes_
     if classes.dtype.kind in "OU":
-        classes = np.array([str(name) for name in classes], dtype=object)
+        texts = [str(name) for name in classes]
+        classes = np.array(texts, dtype=object)
     graph.add("Gather", classes, place, output=names["label"])
     kind = graph.constants[-1].data_type
-    return [
-        make(names["label"], kind, [None]),
-        make(names["probabilities"], types.DOUBLE, [None, n_classes]),
-        make(names["score"], types.DOUBLE, score_shape),
-    ]
+    double = graph.onnx.TensorProto.DOUBLE
+    make = graph.onnx.helper.make_tensor_value_info
+    label = make(names["label"], kind, [None])
+    probability = make(names["probabilities"], double, [None, n_classes])
+    score = make(names["score"], double, score_shape)
+    return [label, probability, score]

@@ -43,7 +43,8 @@ class _Number:
         """The value of a step function."""
         column = self.column
         # A comparison with NaN is no value in one database and false in another: NOT ... <= holds in both.
-        arms = {f"{column} IS NULL OR NOT ABS({column}) <= {_LARGEST}": missing}
+        is_missing = f"{column} IS NULL OR NOT ABS({column}) <= {_LARGEST}"
+        arms = {is_missing: missing}
         for edge, value in zip(edges, values):
             arms[f"{column} <= {number(edge)}"] = value
         return _cases(arms, values[-1])
@@ -75,7 +76,9 @@ class _Cases:
         def value_at(x):
             return missing if math.isnan(x) else values[np.searchsorted(edges, x)]
 
-        arms = {condition: value_at(x) for condition, x in self.values.items()}
+        arms = {}
+        for condition, x in self.values.items():
+            arms[condition] = value_at(x)
         return _cases(arms, value_at(self.otherwise))
 
     def split(self, threshold, missing_left, left, right):
@@ -85,7 +88,10 @@ class _Cases:
         usual = is_left(self.otherwise)
         others = [condition for condition, x in self.values.items() if is_left(x) != usual]
         usual_branch, other_branch = (left, right) if usual else (right, left)
-        return _case(" OR ".join(others), other_branch, usual_branch) if others else usual_branch
+        # All values go the same way.
+        if not others:
+            return usual_branch
+        return _case(" OR ".join(others), other_branch, usual_branch)
 
 
 class _Refused:
@@ -136,14 +142,22 @@ def conditions(column: Column) -> dict[str, str]:
         Gaps first, as a comparison with NULL never holds; those of booleans are all that is neither yes nor no.
     """
     name = f"t.{quoted(column.name)}"
+    holds = {}
     if isinstance(column, parts.NumberColumn):
-        return {MISSING: f"{name} IS NULL", **{f"= {value}": f"{name} = {value}" for value in column.special}}
+        holds[MISSING] = f"{name} IS NULL"
+        for value in column.special:
+            holds[f"= {value}"] = f"{name} = {value}"
+        return holds
     word = f"CAST({name} AS VARCHAR)"
     if isinstance(column, parts.BooleanColumn):
         lower = f"LOWER(TRIM({word}))"
-        return {"= no": f"{lower} IN ({listed(FALSE_WORDS)})", "= yes": f"{lower} IN ({listed(TRUE_WORDS)})"}
-    is_gap = f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({listed(NULL_TEXTS)})"
-    return {MISSING: is_gap, **{f"= {category}": f"{word} = {text(category)}" for category in column.categories}}
+        holds["= no"] = f"{lower} IN ({listed(FALSE_WORDS)})"
+        holds["= yes"] = f"{lower} IN ({listed(TRUE_WORDS)})"
+        return holds
+    holds[MISSING] = f"{word} IS NULL OR TRIM({word}) = '' OR {word} IN ({listed(NULL_TEXTS)})"
+    for category in column.categories:
+        holds[f"= {category}"] = f"{word} = {text(category)}"
+    return holds
 
 
 def _case(condition: str, yes: str, no: str) -> str:
@@ -152,8 +166,11 @@ def _case(condition: str, yes: str, no: str) -> str:
 
 def _cases(arms: Mapping[str, float], otherwise: float) -> str:
     """The number of the first condition that holds."""
-    written = [f"WHEN {condition} THEN {number(value)}" for condition, value in arms.items()]
-    return f"CASE {' '.join(written)} ELSE {number(otherwise)} END"
+    written = ["CASE"]
+    for condition, value in arms.items():
+        written.append(f"WHEN {condition} THEN {number(value)}")
+    written.append(f"ELSE {number(otherwise)} END")
+    return " ".join(written)
 
 
 def listed(words: Iterable[str]) -> str:
@@ -226,16 +243,19 @@ class Statement:
             return [f"({' + '.join(weighted)})"]
         if isinstance(formula, Steps):
             values = [self.step_function(formula, k) for k in range(len(formula.columns))]
-            return [self._stage("sum", _total(["0.0", *values]))]
+            total = _total(["0.0", *values])
+            return [self._stage("sum", total)]
         if isinstance(formula, (parts.Trees, parts.SymmetricTrees)):
-            return [self._stage("sum", self._trees(formula))]
+            total = self._trees(formula)
+            return [self._stage("sum", total)]
         if isinstance(formula, parts.Linear) and formula.coef.shape == (1, 1) and isinstance(inputs[0], str):
             slope = number(formula.coef[0, 0])
             shift = number(formula.intercept[0])
             return [f"({slope} * {inputs[0]} + {shift})"]
         if isinstance(formula, parts.Ranks):
             score = self._stage("decision", inputs[0])
-            return [self._stage("rank", _rank(formula.scores, formula.ranks, score))]
+            rank = _rank(formula.scores, formula.ranks, score)
+            return [self._stage("rank", rank)]
         if isinstance(formula, parts.LogOdds):
             rank = self._stage("mean", inputs[0])
             low = number(RANK_EDGE)
@@ -315,7 +335,8 @@ class Statement:
             "probability": f"1.0 / (1.0 + EXP(-({slope} * {self.score} + {intercept})))",
             "label": _case(f"{self.score} {above} {threshold}", positive, negative),
         }
-        columns = ",\n".join(f"  {expression} AS {name}" for name, expression in added.items())
+        written = [f"  {expression} AS {name}" for name, expression in added.items()]
+        columns = ",\n".join(written)
         stages = ",\n".join(self._stages)
         statement = f"{about}\nWITH {stages}\nSELECT t.*,\n{columns}\nFROM {self._source} AS t;\n"
         if len(statement) > LARGEST_STATEMENT:
@@ -393,7 +414,10 @@ def _rank(values: np.ndarray, ranks: np.ndarray, score: str) -> str:
         "rest": 1 - ranks[-1],
     }
     texts = {name: number(value) for name, value in ends.items()}
-    inside = texts["lowest"] if len(values) == 1 else _pieces(values, ranks, score, 1, len(values) - 1)
+    # One score has no piece beside it.
+    inside = texts["lowest"]
+    if len(values) > 1:
+        inside = _pieces(values, ranks, score, 1, len(values) - 1)
     return _RANK.format(score=score, inside=inside, **texts)
 
 

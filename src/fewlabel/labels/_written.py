@@ -166,8 +166,11 @@ def read_column(
     fewlabel.exceptions.LabelError: y holds only -1 and 1. If -1 is a class: unlabeled=[]; if it marks ...
     """
     series = as_series(y)
+    n_rows = len(series)
     present = ~series.isna().to_numpy()
-    repeats = np.ones(len(series), dtype=np.int64) if repeats is None else np.asarray(repeats)
+    if repeats is None:
+        repeats = np.ones(n_rows, dtype=np.int64)
+    repeats = np.asarray(repeats)
     cells = plain_values(series[present])
     # Whole numbers, of a column with gaps.
     if cells.dtype.kind == "f":
@@ -183,19 +186,25 @@ def read_column(
         if label == "":
             n_empty += n
     marks = {EMPTY: n_empty} if n_empty else {}
-    gate = _Gate(f"column {series.name!r}" if isinstance(series.name, str) else "y", wording, marks)
-    classes = gate.without_marks([value for value in values if value.label != ""], unlabeled, text_file)
+    name = f"column {series.name!r}" if isinstance(series.name, str) else "y"
+    gate = _Gate(name, wording, marks)
+    filled = [value for value in values if value.label != ""]
+    classes = gate.without_marks(filled, unlabeled, text_file)
     classes = gate.spelled(classes, merge_spellings)
 
     label_of = {value.written: value.label for value in classes}
     # None of a value that marks unlabeled rows, whose code is then -1.
     read = pd.Series([label_of.get(value.written) for value in values], dtype=object)
     value_codes, names = pd.factorize(read, sort=True)
-    codes = np.full(len(series), UNLABELED, dtype=np.int64)
+    codes = np.full(n_rows, UNLABELED, dtype=np.int64)
     codes[present] = value_codes[value_of_cell]
+    # NumPy would make texts of a fixed width.
     dtype = object if any(isinstance(name, str) for name in names) else None
-    labels = Labels(np.array(names.tolist(), dtype=dtype), codes, hidden_categories(series))
-    doubtful = np.ones(len(series), dtype=bool) if answered is None else ~answered
+    class_names = np.array(names.tolist(), dtype=dtype)
+    labels = Labels(class_names, codes, hidden_categories(series))
+    doubtful = np.ones(n_rows, dtype=bool)
+    if answered is not None:
+        doubtful = ~answered
     if immature is not None:
         labels = gate.matured(labels, immature & doubtful)
     require_labels(labels)
@@ -205,8 +214,10 @@ def read_column(
         is_other = labels.codes != list(counts).index(chosen)
         labels = _without(labels, is_other & doubtful)
         known = _class_counts(labels, repeats)
-        n_unknown = {str(name): n - known.get(name, 0) for name, n in counts.items()}
-        marks |= {mark: n for mark, n in n_unknown.items() if n}
+        for name, n in counts.items():
+            n_unknown = n - known.get(name, 0)
+            if n_unknown:
+                marks[str(name)] = n_unknown
         counts = known
     return LabelColumn(labels, counts, chosen, why, marks, gate.notes)
 
@@ -287,9 +298,12 @@ class _Gate:
         numbers = [value for value in values if _NUMBER.fullmatch(value.label)]
         if len(numbers) == len(values):
             return [value._replace(label=number) for value, number in zip(values, _whole(texts))]
-        others = [value for value in values if value not in numbers and value.label.lower() not in _TRUTH]
-        if asks and len(others) < len(values):
-            rest = [value for value in values if value not in others]
+        others = []
+        rest = []
+        for value in values:
+            is_text = value not in numbers and value.label.lower() not in _TRUTH
+            (others if is_text else rest).append(value)
+        if asks and rest:
             # The kind of fewer rows is in doubt; without texts, booleans are beside numbers.
             odd = min(others, rest, key=lambda some: sum(value.rows for value in some)) or numbers
             self._stop(f"{self.name} mixes kinds of values: {_listed(values)}", odd)

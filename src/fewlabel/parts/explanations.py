@@ -125,15 +125,21 @@ def explain_steps(
     -------
     Explanation
     """
-    place = {feature: k for k, group in enumerate(groups.values()) for feature in group.tolist()}
-    values = np.zeros((len(features), len(groups)))
+    place = {}
+    for k, group in enumerate(groups.values()):
+        for feature in group.tolist():
+            place[feature] = k
+    n_rows = len(features)
+    values = np.zeros((n_rows, len(groups)))
     base = offset
     for k, feature in enumerate(steps.columns.tolist()):
-        middle = 0.0 if references is None else steps.at(k, references[:, feature]).mean()
+        middle = 0.0
+        if references is not None:
+            middle = steps.at(k, references[:, feature]).mean()
         values[:, place[feature]] += steps.at(k, features[:, feature]) - middle
         base += middle
     score = steps(features)[:, 0] + offset
-    return Explanation(list(groups), values, np.full(len(features), base), score, None, True)
+    return Explanation(list(groups), values, np.full(n_rows, base), score, None, True)
 
 
 def explain_by_sampling(
@@ -242,7 +248,9 @@ def _warn_unfinished(samples, rows, max_rounds):
     from sklearn.exceptions import ConvergenceWarning
 
     size = _sizes(samples.mean[rows]).sum()
-    ratio = np.sqrt(_sizes(samples.error[rows]).sum() / max(size, 1e-300))
+    error = _sizes(samples.error[rows]).sum()
+    # All contributions may be 0.
+    ratio = np.sqrt(error / max(size, 1e-300))
     warnings.warn(
         f"the reasons of {len(rows)} of {len(samples.mean)} rows have not converged after {max_rounds} rounds: their "
         f"standard error is {ratio:.0%} of their size. Take them as approximate, or raise max_rounds of explain()",
@@ -297,17 +305,20 @@ def reasons(explanation: Explanation, cells: Mapping[str, Cells], n: int) -> dic
     dict of str to list of str
         ``reason 1``, ``reason 2``, ...: one text per row, empty where nothing else contributes.
     """
-    names = explanation.names
-    order = np.argsort(-np.abs(explanation.values), axis=1, kind="stable")[:, :n]
-    written = {name: [short(text, 40) for text in cells[name].shown()] for name in names}
+    values = explanation.values
+    written = []
+    for name in explanation.names:
+        called = short(name)
+        shown = cells[name].shown()
+        written.append([f"{called} = {short(text, 40)}" for text in shown])
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")
     columns = {}
     for k in range(n):
         texts = [""] * len(order)
-        for row in range(len(order)) if k < order.shape[1] else ():
-            place = order[row, k]
-            value = explanation.values[row, place]
+        # There may be fewer columns than reasons asked for.
+        for row, place in enumerate(order[:, k]) if k < len(written) else ():
+            value = values[row, place]
             if value != 0:
-                name = names[place]
-                texts[row] = f"{short(name)} = {written[name][row]} ({value:+.2f})"
+                texts[row] = f"{written[place][row]} ({value:+.2f})"
         columns[f"reason {k + 1}"] = texts
     return columns

@@ -153,13 +153,16 @@ class _HeldOut:
 
     def __init__(self, model: TableClassifier, codes: np.ndarray) -> None:
         auto = model.estimator_
-        weight = auto.model_.evidence.weight
-        # After an audit, rows that somebody chose say nothing about the others: they have no weight.
-        counted = np.ones(len(auto.labeled_rows_), dtype=bool) if weight is None else weight > 0
         self.names = _class_names(model)
-        self.y = codes[auto.labeled_rows_][counted]
-        self.weight = None if weight is None else weight[counted]
-        self.decision = np.asarray(auto.out_of_fold_)[counted]
+        self.y = codes[auto.labeled_rows_]
+        self.weight = auto.model_.evidence.weight
+        self.decision = np.asarray(auto.out_of_fold_)
+        if self.weight is not None:
+            # After an audit, rows that somebody chose say nothing about the others: they have no weight.
+            counted = self.weight > 0
+            self.y = self.y[counted]
+            self.weight = self.weight[counted]
+            self.decision = self.decision[counted]
         self.training_share = auto.training_share_
         # With more than two classes, scores are probabilities.
         self.probability = self.decision
@@ -196,11 +199,12 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
     gaps = missing.mean().sort_values(ascending=False, kind="stable")
     gaps = gaps[gaps > 0]
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    n_labeled = counts.sum()
     data: PlainDict = {"source": source, "target": model.target_, "classes": names, "positive": names[-1]}
     data["rows"] = len(X)
-    data["labeled"] = counts.sum()
+    data["labeled"] = n_labeled
     data["labeled_by_class"] = {name: count for name, count in zip(names, counts) if count}
-    data["unlabeled"] = len(X) - counts.sum()
+    data["unlabeled"] = len(X) - n_labeled
     data["columns"] = len(columns)
     data["columns_by_kind"] = pd.Series(columns).value_counts().to_dict()
     data["dropped"] = model.encoder_.dropped_
@@ -219,9 +223,11 @@ def _headline(model: TableClassifier) -> PlainDict:
     leaks = list(model.leaks_)
     if not leaks:
         return {**whole, "with_leaks": None, "text": sentences.headline_text(name, whole)}
-    without = None if model.without_leaks_ is None else plain(model.without_leaks_)
+    without = plain(model.without_leaks_)
     text = sentences.leaks_text(name, leaks, whole, without)
-    shown = without or {**whole, **dict.fromkeys(("score", "low", "high"))}
+    # Without other columns there is no estimate.
+    unknown = dict.fromkeys(("score", "low", "high"))
+    shown = without or {**whole, **unknown}
     return {**shown, "with_leaks": whole, "text": text}
 
 
@@ -248,13 +254,18 @@ def _choice(auto: AutoClassifier, score_name: str) -> PlainDict:
     best = max(methods, key=lambda row: row["score"])
     unchosen = None
     if best["weight"] == 0 and not auto.interpretable:
+        heaviest = methods[0]
         names = ("method", "score", "posterior")
-        unchosen = {"best": {name: best[name] for name in names}, "weight": {name: methods[0][name] for name in names}}
-        unchosen["difference"] = abs(methods[0]["posterior"] - best["posterior"])
-    additive = auto.additive_choice_
+        unchosen = {"best": {name: best[name] for name in names}}
+        unchosen["weight"] = {name: heaviest[name] for name in names}
+        unchosen["difference"] = abs(heaviest["posterior"] - best["posterior"])
+    additive = None
+    choice = auto.additive_choice_
+    if choice is not None:
+        additive = {**choice._asdict(), "cost": choice.cost}
     return {
         "text": sentences.choice_text(auto, methods, unchosen, score_name),
-        "additive": None if additive is None else {**additive._asdict(), "cost": additive.cost},
+        "additive": additive,
         "tried": len(methods),
         "chosen": sum(row["weight"] > 0 for row in methods),
         "unchosen": unchosen,
@@ -281,14 +292,15 @@ def _curves(held_out: "_HeldOut", auto: AutoClassifier, summary: PlainDict) -> P
     """ROC and precision-recall curve of the rows to decide on, and calibration by the labels that count for them."""
     found = summary["decisions"]
     # Probabilities for a given prior cannot be compared with the shares among the labeled rows.
-    is_comparable = auto.prior_ is None and auto.prior is None
-    bins = curves.calibration(held_out.y == 1, held_out.probability, held_out.weight) if is_comparable else []
+    bins = []
+    if auto.prior_ is None and auto.prior is None:
+        bins = curves.calibration(held_out.y == 1, held_out.probability, held_out.weight)
     nothing = {"roc": [], "precision_recall": [], "calibration": bins, "confusion": None}
     if found["unknown"] is not None:
         return nothing
     roc, precision_recall = curves.of_decisions(summary["decision_curve"], found["prior"]["value"])
-    name = held_out.names[1]
-    return {**nothing, "roc": [{"name": name, **roc}], "precision_recall": [{"name": name, **precision_recall}]}
+    named = {"name": held_out.names[1]}
+    return {**nothing, "roc": [named | roc], "precision_recall": [named | precision_recall]}
 
 
 def _curves_by_class(held_out: "_HeldOut") -> PlainDict:
@@ -305,10 +317,11 @@ def _curves_by_class(held_out: "_HeldOut") -> PlainDict:
         roc.append(name | of_roc)
         precision_recall.append(name | of_precision)
     predicted = held_out.probability.argmax(axis=1)
+    certainty = held_out.probability.max(axis=1)
     return {
         "roc": roc,
         "precision_recall": precision_recall,
-        "calibration": curves.calibration(predicted == held_out.y, held_out.probability.max(axis=1)),
+        "calibration": curves.calibration(predicted == held_out.y, certainty),
         "confusion": curves.confusion(held_out.y, predicted, held_out.names, held_out.training_share),
     }
 
@@ -349,7 +362,9 @@ def _important(model: TableClassifier, summary: PlainDict) -> list[str]:
         return [row["column"] for row in summary["importances"][:_MOST_COLUMNS]]
     source = dict(zip(model.encoder_.features_, model.encoder_.sources_))
     columns = [source[function["name"]] for function in summary["shape_functions"]]
-    return list(dict.fromkeys(columns))[:_MOST_COLUMNS]
+    # Several features may come from one column.
+    distinct = list(dict.fromkeys(columns))
+    return distinct[:_MOST_COLUMNS]
 
 
 def _tested(model: TableClassifier, X: pd.DataFrame, y: pd.Series) -> PlainDict:
