@@ -12,7 +12,7 @@ import pytest
 import fewlabel
 from fewlabel.exceptions import UntrustedFileError
 from fewlabel.parts import KINDS
-from fewlabel.parts.part import ArrayOf, field_types, metadata_of, options
+from fewlabel.parts.part import field_types
 from parts.examples import models, rows_of
 from persistence.forge import npy, places, put_together, take_apart
 
@@ -54,9 +54,8 @@ def refused(tmp_path):
 
 
 def array_fields(kind):
-    for name, annotation in field_types(KINDS[kind]).items():
-        extra = metadata_of(options(annotation)[0][0])
-        if isinstance(extra, ArrayOf):
+    for name, field in field_types(KINDS[kind]).items():
+        if field.array is not None:
             yield name
 
 
@@ -90,8 +89,7 @@ def test_an_index_at_its_limits(kind, field, value, files, refused):
 
 def test_every_array_of_integers_is_known_to_hold_indices():
     for kind, part in KINDS.items():
-        hints = {name: metadata_of(options(field_types(part)[name])[0][0]) for name in array_fields(kind)}
-        integers = [name for name, extra in hints.items() if extra.dtype.startswith("int")]
+        integers = [name for name in array_fields(kind) if field_types(part)[name].array.dtype.startswith("int")]
         assert set(integers) <= {*INDICES.get(kind, []), "labeled_rows"}, kind
 
 
@@ -130,14 +128,14 @@ def test_another_length_is_refused_or_another_model(kind, field, files, tmp_path
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_other_values_of_plain_fields(kind, files, refused):
     numbers = (int, float)
-    for name, annotation in field_types(KINDS[kind]).items():
-        allowed = options(annotation)[0]
+    for name, field in field_types(KINDS[kind]).items():
+        allowed = field.kinds
         if allowed[0] in (int, float, str, bool):
             wrong = [[], {}, "nan" if allowed[0] is int else None, 3 if allowed[0] is str else "x"]
             wrong += [-1, 2**70] if allowed[0] in numbers and name.startswith(("n_", "degree", "divisor")) else []
             for value in wrong:
                 document, arrays, part = document_with(files, kind)
-                if value is None and options(annotation)[1]:
+                if value is None and field.optional:
                     continue
                 part[name] = value
                 refused(put_together(document, arrays))

@@ -40,10 +40,6 @@ class Positive:
     """Rule of an array of numbers above 0."""
 
 
-class _PlainJson:
-    """Marks a field that holds JSON for people to read."""
-
-
 Floats = Annotated[np.ndarray, ArrayOf("float64", 1)]
 Table = Annotated[np.ndarray, ArrayOf("float64", 2)]
 Cube = Annotated[np.ndarray, ArrayOf("float64", 3)]
@@ -56,8 +52,35 @@ SmallIntTable = Annotated[np.ndarray, ArrayOf("int32", 2)]
 Flags = Annotated[np.ndarray, ArrayOf("bool", 1)]
 FlagTable = Annotated[np.ndarray, ArrayOf("bool", 2)]
 Texts = list[str]
-# Never an index, nor a name to look up.
-Json = Annotated[Any, _PlainJson]
+# For people to read: never an index, nor a name to look up.
+Json = Any
+
+
+class FieldType(NamedTuple):
+    """What a field of a part may hold, as its annotation says.
+
+    Attributes
+    ----------
+    kinds : tuple of type
+        Of a scalar its type, of a part the classes that are allowed, of JSON `Any`.
+    optional : bool
+        Whether it may be None.
+    array : ArrayOf or None
+        Of an array.
+    item : FieldType or None
+        Of a list, what it holds.
+    shape : str
+        Names of the sizes of an array or a list, "" if they are not stated.
+    rules : tuple
+        Of the entries of an array.
+    """
+
+    kinds: tuple[type, ...]
+    optional: bool
+    array: ArrayOf | None
+    item: "FieldType | None"
+    shape: str
+    rules: tuple
 
 
 @typing.dataclass_transform(frozen_default=True, eq_default=False)
@@ -88,14 +111,16 @@ class Part:
         dataclass(frozen=True, eq=False)(cls)
 
     def __post_init__(self):
-        for name, annotation in field_types(type(self)).items():
-            value = _read_field(getattr(self, name), annotation, f"{self.kind}: {name}")
+        own_fields = field_types(type(self))
+        for name, field in own_fields.items():
+            value = _read_field(getattr(self, name), field, f"{self.kind}: {name}")
             object.__setattr__(self, name, value)
-        declared = _declared_shapes(type(self))
-        self._measure(declared)
-        for name, (_, rules) in declared.items():
-            for rule in rules if getattr(self, name) is not None else ():
-                self._check_rule(name, rule)
+        self._measure()
+        # A rule may be about a size.
+        for name, field in own_fields.items():
+            if getattr(self, name) is not None:
+                for rule in field.rules:
+                    self._check_rule(name, rule)
         self.check()
 
     def __getstate__(self):
@@ -105,19 +130,18 @@ class Part:
         self.__dict__.update(state)
         self.__post_init__()
 
-    def _measure(self, declared):
+    def _measure(self):
         """Compare sizes of the same name, and make attributes of them."""
         sizes = {name: value for name, value in self.__getstate__().items() if type(value) is int}
-        for name, (shape, _) in declared.items():
+        for name, field in field_types(type(self)).items():
             value = getattr(self, name)
-            if value is None:
+            if value is None or not field.shape:
                 continue
             found = value.shape if isinstance(value, np.ndarray) else (len(value),)
-            for word, size in zip(shape.split(), found, strict=True):
+            for word, size in zip(field.shape.split(), found, strict=True):
                 expected = int(word) if word.isdigit() else sizes.setdefault(word, size)
-                self.require(
-                    size == expected, f"{name} has the shape {found}, expected ({shape}): {word} is {expected}"
-                )
+                wrong = f"{name} has the shape {found}, expected ({field.shape}): {word} is {expected}"
+                self.require(size == expected, wrong)
         for name, size in sizes.items():
             # Not where a class computes or fixes it.
             if not hasattr(type(self), name):
@@ -210,65 +234,50 @@ class Encoder(Part):
 
 
 @functools.cache
-def field_types(part_class: type) -> dict[str, Any]:
-    """Annotation of each field of a class of parts, in the order of the constructor."""
+def field_types(part_class: type) -> dict[str, FieldType]:
+    """What each field of a class of parts may hold, in the order of the constructor."""
     hints = typing.get_type_hints(part_class, include_extras=True)
-    return {field.name: hints[field.name] for field in fields(part_class)}
+    return {field.name: _read_annotation(hints[field.name]) for field in fields(part_class)}
 
 
-@functools.cache
-def _declared_shapes(part_class):
-    """Shape and rules of each field that states them."""
-    declared = {}
-    for name, annotation in field_types(part_class).items():
-        stated = [extra for extra in getattr(_choices(annotation)[0], "__metadata__", ()) if type(extra) is not ArrayOf]
-        if stated and isinstance(stated[0], str):
-            declared[name] = stated[0], stated[1:]
-    return declared
-
-
-def _choices(annotation):
+def _read_annotation(annotation):
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
-    return typing.get_args(annotation) if is_union else (annotation,)
+    arms = typing.get_args(annotation) if is_union else (annotation,)
+    kinds = [arm for arm in arms if arm is not type(None)]
+    extras = []
+    if typing.get_origin(kinds[0]) is Annotated:
+        extras += kinds[0].__metadata__
+        kinds = [kinds[0].__origin__]
+    array = extras.pop(0) if extras and isinstance(extras[0], ArrayOf) else None
+    shape = extras.pop(0) if extras and isinstance(extras[0], str) else ""
+    item = None
+    if typing.get_origin(kinds[0]) is list:
+        item = _read_annotation(typing.get_args(kinds[0])[0])
+    return FieldType(tuple(kinds), type(None) in arms, array, item, shape, tuple(extras))
 
 
-def options(annotation: Any) -> tuple:
-    """The types that an annotation allows, without None; and whether it allows None."""
-    found = _choices(annotation)
-    # A list with a length is a list.
-    allowed = [one.__origin__ if isinstance(metadata_of(one), str) else one for one in found if one is not type(None)]
-    return tuple(allowed), len(allowed) < len(found)
-
-
-def metadata_of(annotation: Any) -> Any:
-    """What an `Annotated` type is annotated with: `ArrayOf`, the mark of JSON, a length; None for other types."""
-    return annotation.__metadata__[0] if typing.get_origin(annotation) is Annotated else None
-
-
-def _read_field(value, annotation, name):
-    allowed, may_be_none = options(annotation)
-    if value is None and may_be_none:
+def _read_field(value, field, name):
+    if value is None and field.optional:
         return None
-    first = allowed[0]
-    extra = metadata_of(first)
-    if extra is _PlainJson:
+    if field.array is not None:
+        return _read_array(value, field.array, name)
+    if field.item is not None:
+        return _read_list(value, field.item, name)
+    first = field.kinds[0]
+    if first is Json:
         return plain_json(value, name)
-    if extra is not None:
-        return _read_array(value, extra, name)
-    if typing.get_origin(first) is list:
-        return _read_list(value, typing.get_args(first)[0], name)
     if first in _SCALARS:
         return _read_scalar(value, first, name)
-    if not isinstance(value, allowed):
-        wanted = " or ".join(one.__name__ for one in allowed)
+    if not isinstance(value, field.kinds):
+        wanted = " or ".join(kind.__name__ for kind in field.kinds)
         raise ValueError(f"{name} is a {type(value).__name__}, expected {wanted}")
     return value
 
 
-def _read_list(value, annotation, name):
+def _read_list(value, item, name):
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"{name} is a {type(value).__name__}, expected a list")
-    return [_read_field(one, annotation, f"{name}[{k}]") for k, one in enumerate(value)]
+    return [_read_field(one, item, f"{name}[{k}]") for k, one in enumerate(value)]
 
 
 _SCALARS = {bool: (bool, np.bool_), int: numbers.Integral, float: numbers.Real, str: str}

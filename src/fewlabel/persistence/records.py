@@ -1,13 +1,12 @@
 """Parts as JSON: what a field is follows from its annotation, and a kind is looked up in one closed list."""
 
 import math
-import typing
 from typing import Any
 
 import numpy as np
 
 from fewlabel.parts import KINDS, Part
-from fewlabel.parts.part import ArrayOf, field_types, metadata_of, options
+from fewlabel.parts.part import field_types
 from fewlabel.persistence.archive import Arrays
 
 DEEPEST = 64
@@ -64,24 +63,23 @@ def read_part(value: Any, arrays: dict[str, np.ndarray], depth: int = 0) -> Part
     kind = value["kind"]
     if kind not in KINDS:
         raise ValueError(f"parts of kind {str(kind)[:40]!r} are not known: is the file of a newer version?")
-    annotations = field_types(KINDS[kind])
-    if value.keys() != {"kind", *annotations}:
+    types = field_types(KINDS[kind])
+    if value.keys() != {"kind", *types}:
         raise ValueError(f"a part of kind {kind!r} does not have the fields that it should")
-    fields = {name: _read(value[name], annotation, arrays, depth) for name, annotation in annotations.items()}
+    fields = {name: _read(value[name], field, arrays, depth) for name, field in types.items()}
     return KINDS[kind](**fields)
 
 
-def _read(value, annotation, arrays, depth):
+def _read(value, field, arrays, depth):
     """A value of the type that the field has; the part itself checks whether it is one."""
-    wanted = options(annotation)[0][0]
     if value is None:
         return None
-    if isinstance(metadata_of(wanted), ArrayOf):
+    if field.array is not None:
         return arrays[value]
-    if isinstance(value, list) and typing.get_origin(wanted) is list:
-        [item] = typing.get_args(wanted)
-        return [_read(one, item, arrays, depth) for one in value]
-    if wanted is float:
+    if isinstance(value, list) and field.item is not None:
+        return [_read(one, field.item, arrays, depth) for one in value]
+    first = field.kinds[0]
+    if first is float:
         return read_float(value)
-    is_part = isinstance(wanted, type) and issubclass(wanted, Part)
+    is_part = isinstance(first, type) and issubclass(first, Part)
     return read_part(value, arrays, depth + 1) if is_part else value
