@@ -64,14 +64,14 @@ def of_class(is_class: np.ndarray, score: np.ndarray) -> tuple[PlainDict, PlainD
 
     false, true, _ = roc_curve(is_class, score)
     precision, recall, _ = precision_recall_curve(is_class, score)
-    roc = {"x": _some(false), "y": _some(true)}
-    return roc, {"x": _some(recall), "y": _some(precision)}
+    return _some(false, true), _some(recall, precision)
 
 
-def _some(values: np.ndarray) -> list[float]:
-    """As many values as a figure can show, the first and the last among them."""
-    places = np.linspace(0, len(values) - 1, min(len(values), _MOST_POINTS)).round().astype(int)
-    return values[places].round(5).tolist()
+def _some(x: np.ndarray, y: np.ndarray) -> PlainDict:
+    """As many points as a figure can show, the first and the last among them."""
+    n_points = min(len(x), _MOST_POINTS)
+    places = np.linspace(0, len(x) - 1, n_points).round().astype(int)
+    return {"x": x[places].round(5), "y": y[places].round(5)}
 
 
 def calibration(
@@ -93,17 +93,17 @@ def calibration(
     order = np.argsort(probability, kind="stable")
     for rows in np.array_split(order, n_bins):
         counts = weight[rows]
-        share = float(np.average(positive[rows], weights=counts))
-        low, high = wilson(share, effective_number(counts))[0].tolist()
-        middle = float(np.average(probability[rows], weights=counts))
+        share = np.average(positive[rows], weights=counts)
+        low, high = wilson(share, effective_number(counts))[0]
+        middle = np.average(probability[rows], weights=counts)
         bins.append({"probability": middle, "share": share, "low": low, "high": high, "rows": len(rows)})
     return bins
 
 
-def histogram(probability: np.ndarray) -> list[float]:
+def histogram(probability: np.ndarray) -> np.ndarray:
     """Share of rows in each of 20 bins of equal width on [0, 1]."""
     counts, _ = np.histogram(probability, bins=20, range=(0, 1))
-    return (counts / max(counts.sum(), 1)).tolist()
+    return counts / max(counts.sum(), 1)
 
 
 def confusion(codes: np.ndarray, predicted: np.ndarray, names: list[str], share: float = 1.0) -> PlainDict | None:
