@@ -1,7 +1,6 @@
 """Synthetic classes on curves, with a few labeled rows each."""
 
 import numbers
-from collections.abc import Sequence
 
 import numpy as np
 from sklearn.datasets import make_moons
@@ -9,6 +8,8 @@ from sklearn.datasets import make_moons
 from fewlabel.labels import UNLABELED
 from fewlabel.random_streams import own_stream
 from fewlabel.types import Seed
+
+_RADII = np.array([0.5, 1.0, 1.5])  # of the three circles
 
 
 def make_two_moons(
@@ -65,13 +66,12 @@ def make_two_moons(
 def make_three_circles(
     n_samples: int = 1203,
     *,
-    radii: Sequence = (0.5, 1.0, 1.5),
     noise: float = 0.05,
     labeled_per_class: int = 4,
     return_true: bool = False,
     random_state: Seed = None,
 ) -> tuple:
-    """Generate concentric circles, one per class, with a few labeled rows each.
+    """Generate circles with radii 0.5, 1 and 1.5, one per class, with a few labeled rows each.
 
     Sizes and labels are those of Figure 6.4 of [1]_, which does not report the radii and the noise.
 
@@ -79,8 +79,6 @@ def make_three_circles(
     ----------
     n_samples : int, default=1203
         Number of rows, distributed evenly over the circles.
-    radii : sequence of float, default=(0.5, 1.0, 1.5)
-        Radius of each circle.
     noise : float, default=0.05
         Standard deviation of the Gaussian noise.
     labeled_per_class : int, default=4
@@ -111,7 +109,7 @@ def make_three_circles(
     >>> X.shape, [int((y_true == c).sum()) for c in range(3)], int((y != -1).sum())
     ((1203, 2), [401, 401, 401], 12)
     """
-    n_circles = len(radii)
+    n_circles = len(_RADII)
     if not isinstance(n_samples, numbers.Integral) or n_samples < n_circles:
         raise ValueError(f"n_samples={n_samples!r} should be an int, at least one row per circle")
     rng = own_stream(random_state, "make_three_circles")
@@ -121,7 +119,7 @@ def make_three_circles(
     # Without the end, which is the start of the circle again.
     angles = [np.linspace(0, 2 * np.pi, size, endpoint=False) for size in sizes]
     angle = np.concatenate(angles)
-    radius = np.asarray(radii, dtype=float)[true]
+    radius = _RADII[true]
     X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
     X += rng.normal(scale=noise, size=X.shape)
     order = rng.permutation(n_samples)

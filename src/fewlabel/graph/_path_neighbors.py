@@ -226,7 +226,6 @@ def _delta(lengths, delta):
     if positive.size == 0:
         return 1.0
     value = positive.min() if delta == "min" else delta * np.median(positive)
-    # Bounded, so that no edge overflows in units of it.
     return float(max(value, positive.max() / LONGEST))
 
 

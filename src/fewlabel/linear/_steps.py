@@ -32,8 +32,7 @@ def sdcd(X, positive, alpha, *, squared, permuted, tol, max_iter, rng, average=F
     starts from the dual variables of a pass of AUC-MSGD over a permutation of all pairs. Other parameters and the
     result are those of `fewlabel.linear._exact.solve`.
     """
-    rows = PairRows(as_rows(X), np.flatnonzero(positive), np.flatnonzero(~positive))
-    n_pairs = len(rows.positives) * len(rows.negatives)
+    rows, n_pairs = _pairs_of(X, positive)
     if n_pairs > MAX_PAIRS:
         raise ValueError(
             f"this solver keeps a dual variable for each of the {len(rows.positives)} x {len(rows.negatives)} = "
@@ -216,8 +215,7 @@ class Stream:
         Steps over the pairs of one new row after another would each be smaller, as the one before has moved the
         coefficients towards the same row: their mean would hardly know rows that are difficult.
         """
-        rows = PairRows(as_rows(X), np.flatnonzero(positive), np.flatnonzero(~positive))
-        n_pairs = len(rows.positives) * len(rows.negatives)
+        rows, n_pairs = _pairs_of(X, positive)
         n_new_pairs = n_pairs - int(np.prod(np.bincount(positive[:n_old], minlength=2)))
         many = n_new_pairs > MAX_PAIRS
         n_steps = min(n_new_pairs, _STEPS_PER_ROW * (len(positive) - n_old)) if many else n_new_pairs
@@ -279,6 +277,12 @@ def as_rows(X):
     if not X.has_sorted_indices:
         X = X.sorted_indices()
     return X.data, X.indices, X.indptr
+
+
+def _pairs_of(X, positive):
+    """The rows of both classes, and the number of their pairs."""
+    rows = PairRows(as_rows(X), np.flatnonzero(positive), np.flatnonzero(~positive))
+    return rows, len(rows.positives) * len(rows.negatives)
 
 
 def _drawn(n_pairs, n_steps, rng):
