@@ -9,6 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from sklearn.utils.validation import has_fit_parameter
 
 import fewlabel
 
@@ -94,3 +95,20 @@ def test_a_parameter_with_several_defaults_is_explained_on_its_page():
         unnamed = [owner for owner in defaults[name] if owner not in stated]
         assert (others is None) == (not unnamed), (name, unnamed)
         assert stated | dict.fromkeys(unnamed, others) == defaults[name]
+
+
+def test_boosters_stop_by_held_out_rows_of_both_classes_or_by_the_risk():
+    """Those of many classes end by themselves, when a base classifier is no better than chance."""
+    of_many_classes = {"AssembleClassifier", "SemiSupervisedAdaBoostClassifier"}
+    for name, module in fewlabel.ESTIMATORS.items():
+        if module == "fewlabel.boosting" and name not in of_many_classes:
+            parameters = getattr(fewlabel, name)().get_params()
+            assert ("early_stopping" in parameters) + ("stop_risk" in parameters) == 1, name
+
+
+def test_an_objective_that_is_a_sum_over_rows_takes_weights():
+    """The others repeat a base classifier, look for paths, or transform columns."""
+    without = {name for name, cls in fewlabel.all_estimators() if not has_fit_parameter(cls, "sample_weight")}
+    wrappers = {"CoTrainingClassifier", "CrossTrainingClassifier", "TriTrainingClassifier"}
+    of_columns = {"TableEncoder", "VariableClusterer", *(name for name in fewlabel.ESTIMATORS if "Selector" in name)}
+    assert without == {*wrappers, "PathNeighborsClassifier", *of_columns}
