@@ -292,6 +292,7 @@ def test_more_columns_than_rows_are_solved_in_the_space_of_the_rows(loss, monkey
     np.testing.assert_allclose(rotated.coef_, plain.coef_, atol=1e-4)
     np.testing.assert_allclose(path[:, 1], plain.coef_[0], atol=1e-4)
     np.testing.assert_allclose(rotated.calibration_, plain.calibration_, rtol=1e-3)
+    assert not hasattr(rotated, "_coordinates")
     assert (gaps >= 0).all()
 
 

@@ -50,12 +50,6 @@ class LinearRanker(KernelBasis, RankingClassifier):
         check_is_fitted(self)
         return np.array([self.offset_])
 
-    def _scores_of_folds(self, X, signs, weight, decision):
-        # The models of the folds share the coordinates of wide rows. The span of unlabeled rows would cost more.
-        if self.basis == "linear" and is_wide(X) and signs.all():
-            X, _ = row_span(X)
-        return super()._scores_of_folds(X, signs, weight, decision)
-
     def _keep(self, solution):
         """Set the attributes that a solver finds."""
         self.coef_ = solution.coef[None].copy()
@@ -217,6 +211,11 @@ class LinearAUCClassifier(LinearRanker):
     expected_pairs: Annotated[float, Interval(numbers.Real, 1, None, closed="left")] | None = None
     record_history: bool = False
 
+    def _rank(self, X, y, sample_weight):
+        X, *rest = super()._rank(X, y, sample_weight)
+        # The models that calibrate the probabilities are fitted in the same coordinates.
+        return vars(self).pop("_coordinates", X), *rest
+
     @available_if(lambda self: self.solver in _ONLINE)
     def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Update the model with a batch of rows; online solvers only.
@@ -270,11 +269,18 @@ class LinearAUCClassifier(LinearRanker):
             X = X[labeled]
             weight = weight_at(weight, labeled)
         F = self._features(X)
+        is_rotated = self.solver == "exact" and is_wide(F)
+        if is_rotated:
+            F, expand = row_span(F)
+            if self.basis == "linear" and labeled.all():
+                self._coordinates = F
         positive = signs[labeled] > 0
         history: dict[str, list] = {"objective": [], "gap": [], "auc": [], "seconds": []}
         after = _recorder(history, F, positive) if self.record_history else None
         with linear_algebra_threads(self.n_jobs, F):
             self._minimize(F, positive, weight, after)
+        if is_rotated:
+            self.coef_ = expand(self.coef_[0])[None]
         if after is not None:
             self.history_ = {name: np.array(values) for name, values in history.items()}
 

@@ -128,7 +128,7 @@ def solve(X, positive, weight, alpha, *, squared, tol, max_iter, rng, start=None
         n_steps += 1
 
 
-def solve_path(X, positive, weight, alphas, *, after=None, **control):
+def solve_path(X, positive, weight, alphas, **control):
     """Return the solution at each penalty, each started from the one before; other parameters are those of `solve`.
 
     Dense rows with more columns than there are rows are solved in the coordinates of the space that they span, which
@@ -136,13 +136,12 @@ def solve_path(X, positive, weight, alphas, *, after=None, **control):
     """
     if is_wide(X):
         rows, expand = row_span(X)
-        expanded_after = None if after is None else lambda w, *bounds: after(expand(w), *bounds)
-        solutions = solve_path(rows, positive, weight, alphas, after=expanded_after, **control)
+        solutions = solve_path(rows, positive, weight, alphas, **control)
         return [one._replace(coef=expand(one.coef)) for one in solutions]
     solutions = []
     start = None
     for alpha in alphas:
-        solutions.append(solve(X, positive, weight, alpha, start=start, after=after, **control))
+        solutions.append(solve(X, positive, weight, alpha, start=start, **control))
         start = solutions[-1].coef
     return solutions
 
