@@ -99,3 +99,12 @@ def test_repeats_differ_unless_ordered_by_time():
     assert first != second
     ordered = replace(rows, time=np.arange(30.0))
     assert {f.repeat for f in stratified_folds(ordered, 3, 3, 0)} == {0}
+
+
+def test_a_rare_class_beside_two_others_does_not_lower_the_number_of_folds_of_groups():
+    y = np.repeat([0, 1, 2], [20, 20, 2])
+    tests = grouped_folds(y, np.arange(42), 5, 0)
+    assert len(tests) == 5
+    assert sorted(np.concatenate(tests).tolist()) == list(range(42))
+    # With two classes each test set has both.
+    assert len(grouped_folds(y[20:], np.arange(22), 5, 0)) == 2

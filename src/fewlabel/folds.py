@@ -172,7 +172,7 @@ def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | 
         Class of each row.
     groups : ndarray of int of shape (n_labeled,)
     n_splits : int
-        Most folds; fewer if a class is in fewer groups.
+        Most folds; fewer if a class is in fewer groups, see `usual_splits`.
     seed : int or None
         Shuffles the groups; None keeps their order.
 
@@ -208,8 +208,8 @@ def grouped_folds(y: np.ndarray, groups: np.ndarray, n_splits: int, seed: int | 
             f"all {n_rows} labeled rows of a class are of one group: at least two groups of each class are needed, "
             "one to learn from and one to validate with. Label rows of other groups, or leave out groups"
         )
-    # Each test set needs a group of each class.
-    n_splits = int(min(n_splits, n_groups.min()))
+    # As without groups: a test set needs a group of each class, but of rare ones beside two others or more.
+    n_splits = usual_splits(np.repeat(np.arange(len(n_groups)), n_groups), n_splits)
     shares = counts / counts.sum(axis=0)
     order = np.arange(len(names))
     if seed is not None:
