@@ -97,9 +97,11 @@ def summarize(
     summary["data"] = _describe(model, X, encoded.codes, source)
     summary["notes"] = [*(notes or []), *sentences.reading_notes(model), *sentences.left_out_notes(auto)]
     summary["labelers"] = labelers
-    tried = board.query("status == 'ok'").drop(columns=["prior", "posterior", "status"])
+    tried = board.query("status == 'ok'")
+    tried = tried.drop(columns=["prior", "posterior", "status"])
+    left_out = board.query("status != 'ok'")
     summary["leaderboard"] = tried.to_dict("records")
-    summary["left_out"] = board.query("status != 'ok'")[["method", "status"]].to_dict("records")
+    summary["left_out"] = left_out[["method", "status"]].to_dict("records")
     summary["selection"] = model.selection_.to_dict()
     summary["headline"] = _headline(model)
     summary["certainty"] = _certainty(summary)
@@ -108,15 +110,19 @@ def summarize(
     summary["cautions"] = [*of_model, *(cautions or [])]
     summary["unlabeled"] = {"text": sentences.unlabeled_text(auto, summary["data"])}
     if model.positive_ is None:
-        summary |= {"decisions": None, "decision_curve": [], "groups": [], **_curves_by_class(held_out)}
+        summary |= {"decisions": None, "decision_curve": [], "groups": []}
+        summary |= _curves_by_class(held_out)
     else:
-        # Chosen here for reports outside `fewlabel fit`, which has chosen one by its options.
-        summary |= _decided(model, encoded, decision or choose_threshold(model, encoded), summary, report_by or {})
+        if decision is None:
+            # Here for reports outside `fewlabel fit`, which has chosen one by its options.
+            decision = choose_threshold(model, encoded)
+        summary |= _decided(model, encoded, decision, summary, report_by or {})
         summary |= _curves(held_out, auto, summary)
     for figures in (summary["decisions"], summary["confusion"]):
         if figures is not None and summary["headline"]["with_leaks"]:
             figures["text"] += sentences.WITH_SUSPECTED
-    summary["learning_curve"] = curves.learning(auto, encoded, summary["data"]["labeled"], score_name, seed)
+    n_labeled = summary["data"]["labeled"]
+    summary["learning_curve"] = curves.learning(auto, encoded, n_labeled, score_name, seed)
     summary["scores"] = _histograms(held_out, auto, probability[encoded.codes < 0])
     summary |= _explained(model, encoded.X, seed)
     summary["test"] = None if test is None else _tested(model, *test)
@@ -125,7 +131,8 @@ def summarize(
     summary["good_for"] = sentences.good_for(summary)
     if query is None:
         query = advice.rows_to_label(model, encoded, probability, seed=seed)
-    summary["next_rows"] = advice.described(model, X, query, probability, _important(model, summary))
+    shown = _important(model, summary)
+    summary["next_rows"] = advice.described(model, X, query, probability, shown)
     return plain(summary)
 
 
@@ -239,8 +246,10 @@ def _certainty(summary: PlainDict) -> PlainDict:
     if headline["score"] is None or summary["task"] == "positive-unlabeled":
         return nothing
     n_labels = summary["data"]["labeled"]
-    shrunken = summary["task"] == "binary" and summary["score_name"] == "AUC" and headline["interval"] == EXPERIENCE
-    more = labels_within(headline, n_labels, sentences.WITHIN, shrunken=shrunken) - n_labels
+    is_auc = summary["task"] == "binary" and summary["score_name"] == "AUC"
+    shrunken = is_auc and headline["interval"] == EXPERIENCE
+    needed = labels_within(headline, n_labels, sentences.WITHIN, shrunken=shrunken)
+    more = needed - n_labels
     if more == 0:
         return nothing
     return {**nothing, "text": sentences.certainty_text(summary, more), "more_labels": more}
@@ -280,11 +289,9 @@ def _decided(
     positive = summary["data"]["positive"]
     reason = summary["headline"]["reason"]
     asks_share = summary["selection"]["asks_share"]
-    found = {
-        "decisions": decisions.describe(decision, positive, reason, asks_share=asks_share),
-        "decision_curve": decisions.curve(decision),
-        "groups": describe_groups(model, encoded, decision.threshold, report_by),
-    }
+    found: PlainDict = {"decisions": decisions.describe(decision, positive, reason, asks_share=asks_share)}
+    found["decision_curve"] = decisions.curve(decision)
+    found["groups"] = describe_groups(model, encoded, decision.threshold, report_by)
     return plain(found)
 
 
