@@ -64,8 +64,9 @@ class ThresholdOptions:
     ] = None
 
     def __post_init__(self) -> None:
-        if len(self.given()) > 1:
-            raise WrongUse(f"{' and '.join(self.given())} choose different thresholds: give one of them")
+        given = self.given()
+        if len(given) > 1:
+            raise WrongUse(f"{' and '.join(given)} choose different thresholds: give one of them")
 
     def given(self) -> list[str]:
         """The options that were given; --cost-alarm only goes with --cost-miss."""
@@ -219,8 +220,10 @@ def fit(options: FitOptions) -> None:
     if options.out.exists():
         for file in written:
             writable_file(file)
-    repeated = [] if options.repeated is None else [options.repeated]
-    keep_inputs(written, [*options.tables, *(options.reading.answers or ()), *repeated])
+    read = [*options.tables, *(options.reading.answers or ())]
+    if options.repeated is not None:
+        read.append(options.repeated)
+    keep_inputs(written, read)
     if options.engine == "dask":
         from fewlabel.cli.fit_dask import fit_sample
 

@@ -207,15 +207,18 @@ def gather_frame(X: Any, columns: dict[str, Any], target: str, *, most: int = MO
     parts = X.to_delayed(optimize_graph=False)
     for name, column in columns.items():
         pieces = column.to_delayed(optimize_graph=False)
-        if len(parts) != len(pieces):
-            raise ValueError(f"X has {len(parts)} partitions and {name} has {len(pieces)}: repartition one of them")
+        n_parts = len(parts)
+        n_pieces = len(pieces)
+        if n_parts != n_pieces:
+            raise ValueError(f"X has {n_parts} partitions and {name} has {n_pieces}: repartition one of them")
         parts = [delayed(_assign)(part, piece, name) for part, piece in zip(parts, pieces)]
     return gather(parts, _as_batches, target, most=most, seed=seed)
 
 
 def _assign(X: pd.DataFrame, column: pd.Series, name: str) -> pd.DataFrame:
-    if len(X) != len(column):
-        raise ValueError(f"a partition of X has {len(X)} rows and that of {name} has {len(column)}")
+    n_rows = len(X)
+    if n_rows != len(column):
+        raise ValueError(f"a partition of X has {n_rows} rows and that of {name} has {len(column)}")
     # An array, as the rows of Dask's partitions belong together by position, not by index.
     named = X.set_axis(X.columns.map(str), axis=1)
     return named.assign(**{name: column.to_numpy()})
