@@ -179,7 +179,8 @@ class _Recoded(io.RawIOBase):
     """A text file of another encoding, read as UTF-8."""
 
     def __init__(self, file, encoding):
-        self._text = io.TextIOWrapper(file, encoding=encoding, newline="\n")  # of \r\n both are kept
+        # Of \r\n both characters are kept.
+        self._text = io.TextIOWrapper(file, encoding=encoding, newline="\n")
 
     def readable(self):
         return True
@@ -356,7 +357,8 @@ def atomic_write(path: AnyPath) -> Iterator[IO[bytes]]:
         with open(path, "wb") as file:
             yield file
         return
-    target = Path(os.path.realpath(path))  # follow a symbolic link, so that the link itself stays
+    # Follow a symbolic link, so that the link itself stays.
+    target = Path(os.path.realpath(path))
     temporary = beside(target)
     try:
         with open(temporary, "xb") as file:

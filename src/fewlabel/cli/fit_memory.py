@@ -185,7 +185,8 @@ def _notes_on_table(
             "scores and in the threshold; curves and histograms count rows"
         )
     for suspicion in suspicions(X, labels.codes):
-        if suspicion.column not in model.leaks_:  # the report has a note of its own on leaks
+        # The report has a note of its own on leaks.
+        if suspicion.column not in model.leaks_:
             notes.append(suspicion.note)
     return notes + repeated_rows(encoded.X, labels.codes).notes
 

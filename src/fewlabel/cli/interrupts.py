@@ -13,7 +13,8 @@ def raise_on_signals() -> None:
     """
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        if number is None:  # Windows has no SIGHUP
+        # Windows has no SIGHUP.
+        if number is None:
             continue
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)

@@ -90,7 +90,8 @@ def label(
         _serve(LabelServer(loop, port), out.parent, browser)
         say(f"{len(store.latest)} rows answered or skipped, in {out}", quiet)
         say(f"next: {reading.command(tables)} --labels {out}", quiet)
-        loop.wait()  # compiled code in a thread does not survive the end of the interpreter
+        # Compiled code in a thread does not survive the end of the interpreter.
+        loop.wait()
     finally:
         store.close()
         if store.problem not in ("", restored):

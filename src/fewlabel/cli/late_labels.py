@@ -98,7 +98,8 @@ class LateLabels:
             if until is not None:
                 require_column(TIME, names, "--as-of")
                 moments = as_moments(table[TIME], dayfirst=day_first)
-                table = table[moments <= until]  # False where there is no time
+                # Rows without a time are left out.
+                table = table[moments <= until]
             labels = as_text(table[label]).str.strip()
             parts.append(pd.DataFrame({"key": as_text(table[key]), "label": labels}))
         given = pd.concat(parts)

@@ -111,7 +111,8 @@ def _say_error(text: str) -> None:
 
 
 def _help_command(error) -> str:
-    context = getattr(error, "ctx", None)  # None before a command is known
+    # There is none before a command is known.
+    context = getattr(error, "ctx", None)
     command = context.command_path if context else "fewlabel"
     return f"{command} --help"
 

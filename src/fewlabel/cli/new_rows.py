@@ -128,7 +128,8 @@ class NewRows:
         if self.time is not None:
             text.add(self.time)
         numbers = {*encoder.kinds} - text
-        memo: dict[str, Any] = {}  # of all pieces
+        # Shared by all pieces.
+        memo: dict[str, Any] = {}
         form: dict[str, Any] = {"encoding": self.source.encoding, "decimal": self.source.decimal}
         notation = "" if self.time is None else self._date_notation(self.time, form)
 

@@ -205,7 +205,8 @@ def read_rows(tables: Any, reading: Reading, *, new_target: bool, with_keys: boo
         merged = merge_answers(column, keys, reading.answers, is_label=partial(_is_label, reading, young))
         column = merged.column
         notes += merged.notes
-        written = True  # answers are text
+        # Answers are text.
+        written = True
     dropped = table[list(reading.drop or ())]
     table = table.drop(columns=dropped.columns)
     return TableRows(source, table, column, written, dropped, keys, merged, notes, immature=young)

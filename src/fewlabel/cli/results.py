@@ -72,7 +72,8 @@ def _with_ranks(chunk: pa.Table, ascending: np.ndarray) -> pa.Table:
     if not len(ascending):
         return chunk
     scores = as_numpy(chunk["score"].combine_chunks())
-    order = np.argsort(scores)  # neighbors in `ascending` are looked up one after another: no cache misses
+    # Neighbors in `ascending` are looked up one after another: no cache misses.
+    order = np.argsort(scores)
     ranks = np.empty(len(scores), dtype=np.int64)
     ranks[order] = len(ascending) - np.searchsorted(ascending, scores[order], side="right") + 1
     return chunk.add_column(chunk.column_names.index("score"), "rank", from_numpy(ranks))
@@ -178,7 +179,8 @@ def _written(column: pa.Array) -> pa.Array:
     """Dates and others, as Python writes them."""
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        column = column.cast(pa.timestamp("us", kind.tz), safe=False)  # Python has no nanoseconds
+        # Python has no nanoseconds.
+        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
     return from_texts([None if value is None else str(value) for value in column.to_pylist()])
 
 
@@ -188,7 +190,8 @@ def _safe(texts: pa.Array, separator: str) -> pa.Array:
     if not pc.any(careful).as_py():
         return texts
     fixed = [_quoted(without_formula(text), separator) for text in texts.filter(careful).to_pylist()]
-    is_careful = pc.and_kleene(careful, pc.is_valid(careful))  # False for a gap
+    # A gap is no text to fix.
+    is_careful = pc.and_kleene(careful, pc.is_valid(careful))
     return pc.replace_with_mask(texts, is_careful, from_texts(fixed).cast(texts.type))
 
 

@@ -64,5 +64,6 @@ def scorecard(
         positive = str(fitted.classes_[fitted.positive])
         content = render_scorecard(card, title=fitted.target, positive=positive, points=points, base=base)
     write_text(out, content)
-    n_columns = card["column"].nunique() - 1  # the first row is the points that every row of the table starts with
+    # The first row is the points that every row of the table starts with.
+    n_columns = card["column"].nunique() - 1
     say(f"{n_columns} columns: {out}", quiet)

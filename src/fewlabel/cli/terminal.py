@@ -63,7 +63,8 @@ def _reporter(quiet: bool, lines: bool) -> Iterator[Reporter]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
     columns: list[ProgressColumn] = [BarColumn(), MofNCompleteColumn()]
-    if console.width >= 60:  # narrower, the name and the time would leave no room for the bar
+    # In a narrower one, the name and the time would leave no room for the bar.
+    if console.width >= 60:
         columns = [TextColumn("{task.description}", markup=False), *columns, TimeRemainingColumn()]
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("reading the columns", total=None)

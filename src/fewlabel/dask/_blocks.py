@@ -64,7 +64,8 @@ class Blocks:
         for part in made:
             addresses = places[part.key]
             if not addresses:
-                part.result()  # raises the error of the task
+                # Raises the error of the task.
+                part.result()
             by_worker.setdefault(addresses[0], []).append(part)
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         actors = []
@@ -75,7 +76,8 @@ class Blocks:
         return RemoteParts(self._client, actors, list(by_worker))
 
     def _tasks(self, work, args):
-        shared = [delayed(value, traverse=False, pure=False) for value in args]  # once in the graph, not per task
+        # Once in the graph, not per task.
+        shared = [delayed(value, traverse=False, pure=False) for value in args]
         return [delayed(work, pure=False)(X, y, *shared) for X, y in self._blocks]
 
 
@@ -83,7 +85,8 @@ def merged_in_pairs(results, merge):
     """One delayed result of all: ``merge(a, b)`` of two at a time, so that no worker holds more than two of them."""
     while len(results) > 1:
         pairs = [delayed(merge, pure=False)(a, b) for a, b in zip(results[::2], results[1::2], strict=False)]
-        results = pairs + results[2 * len(pairs) :]  # the last one of an odd number waits for the next round
+        # The last one of an odd number waits for the next round.
+        results = pairs + results[2 * len(pairs) :]
     return results[0]
 
 

@@ -134,7 +134,8 @@ class DaskModel:
         head, values = blocks.fold(_look, _look_at_both)
         if not head.shape[0]:
             raise ValueError("X has no rows: every partition is empty")
-        twice = [0, head.shape[0] - 1]  # two rows, as some checks refuse a single one
+        # Two rows, as some checks refuse a single one.
+        twice = [0, head.shape[0] - 1]
         self._validate(head.iloc[twice] if hasattr(head, "iloc") else head[twice], reset=True)
         values = values.to_numpy()
         self.classes_, signs = self._read_labels(values)

@@ -13,10 +13,12 @@ def lazily(method, X, dtype, columns=None):
         return method(X)
     width = () if columns is None else (columns,)
     method = partial(_of_block, method, np.empty((0, *width), dtype))
-    if not hasattr(X, "map_blocks"):  # a DataFrame: Dask does not know how many rows a partition has
+    # Of a DataFrame, Dask does not know how many rows a partition has.
+    if not hasattr(X, "map_blocks"):
         parts = [da.from_delayed(delayed(method)(part), (np.nan, *width), dtype) for part in X.to_delayed()]
         return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
-    X = X.rechunk({1: -1})  # a row belongs to one block
+    # A row belongs to one block.
+    X = X.rechunk({1: -1})
     if columns is None:
         return X.map_blocks(method, drop_axis=1, meta=np.empty(0, dtype))
     return X.map_blocks(method, chunks=(X.chunks[0], width), meta=np.empty((0, 0), dtype))

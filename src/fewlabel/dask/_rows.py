@@ -25,7 +25,8 @@ def code_groups(X, y, read, binning, used, previous):
         The trees so far: their scores are the ones to start from.
     """
     X, signs, weight = read(X, y)
-    threads = RowThreads(1)  # blocks, not rows of a block, are worked on in parallel
+    # Blocks, not rows of a block, are worked on in parallel.
+    threads = RowThreads(1)
     groups = []
     for sign, is_used in zip(SIGNS, used):
         rows = np.flatnonzero((signs == sign) & is_used)

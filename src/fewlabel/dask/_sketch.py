@@ -29,7 +29,8 @@ def sketch(numbers, points=_POINTS, weight=None):
 
 
 def _sketch_sorted(numbers, points, weight=None):
-    n_present = np.searchsorted(numbers, np.nan)  # NaN is last
+    # NaN is last.
+    n_present = np.searchsorted(numbers, np.nan)
     numbers = numbers[:n_present]
     # The last row of each value.
     ends = np.flatnonzero(np.append(numbers[1:] != numbers[:-1], True)[:n_present])

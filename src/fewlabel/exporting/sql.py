@@ -292,13 +292,15 @@ class Statement:
             raise _too_large()
         branches: list[str] = [""] * len(trees.feature)
         left, right = trees.children
-        for node in reversed(range(len(branches))):  # children come after their parents
+        # Children come after their parents.
+        for node in reversed(range(len(branches))):
             if left[node] == NO_CHILD:
                 branches[node] = number(trees.value[node, 0])
                 continue
             low = branches[left[node]]
             high = branches[right[node]]
-            if low == high:  # as in leaves that no row of the fit was in
+            # Leaves that no row of the fit was in are alike.
+            if low == high:
                 branches[node] = low
                 continue
             feature = self.features[trees.feature[node]]
@@ -408,7 +410,8 @@ def _rank(values: np.ndarray, ranks: np.ndarray, score: str) -> str:
     ends = {
         "first": values[0],
         "last": values[-1],
-        "width": values[-1] - values[0] + 1e-300,  # not 0, as in the formula
+        # Not 0, as in the formula.
+        "width": values[-1] - values[0] + 1e-300,
         "lowest": ranks[0],
         "highest": ranks[-1],
         "rest": 1 - ranks[-1],

@@ -438,7 +438,8 @@ def _sought(names):
     """The one of two classes that is looked for, by their names; None if these do not tell."""
     keys = [_spelling_key(str(name)) for name in names]
     if all(is_number(name) for name in names) and set(keys) not in ({"0", "1"}, {"-1", "1"}):
-        return None  # 1 and 2 are numbered classes
+        # 1 and 2 are numbered classes.
+        return None
     for name, key, other in zip(names, keys, keys[::-1]):
         alone = _SOUGHT.fullmatch(key) and not _SOUGHT.fullmatch(other)
         if alone or _SIGNS.get(key) == other:

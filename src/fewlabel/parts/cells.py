@@ -56,7 +56,8 @@ class Cells(NamedTuple):
             values = np.array([*self.values, None], dtype=object)
         else:
             values = np.append(self.values, gap_of(self.values.dtype))
-        return values[self.codes]  # -1 is the last value
+        # -1 is the last value.
+        return values[self.codes]
 
     def gaps(self) -> np.ndarray:
         """Whether each cell is missing."""
@@ -175,7 +176,8 @@ def read_as(column: Any, kind: str, notation: str = "", special: Sequence[str] =
     if codes is not None:
         return _at_codes(read_as(categories, kind, notation, special), codes)
     if kind == TEXT and _holds_integers(column):
-        return _texts_of(column.tolist())  # 12 rather than 12.0
+        # As 12 rather than 12.0.
+        return _texts_of(column.tolist())
     return convert(read_cells(column), kind, notation, special)
 
 
@@ -287,7 +289,8 @@ def _texts_of(values: list) -> Cells:
 
 
 def _is_missing(value):
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own, without importing it
+    # Those of pandas, without importing it.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and value != value
 

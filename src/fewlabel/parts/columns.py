@@ -318,7 +318,8 @@ def _ngrams(text: str) -> Iterator[str]:
         length = len(padded)
         for start in range(max(length - 2, 1)):
             yield padded[start : start + 3]
-        if length > 3:  # shorter words are counted once
+        # Shorter words are counted once.
+        if length > 3:
             for start in range(length - 3):
                 yield padded[start : start + 4]
 

@@ -94,7 +94,8 @@ def reference_rows(features: np.ndarray) -> np.ndarray:
     """
     filled = np.nan_to_num(features)
     scale = filled.std(axis=0)
-    scale[scale == 0] = np.inf  # a constant has no say
+    # A constant has no say.
+    scale[scale == 0] = np.inf
     weights = np.random.default_rng(0).normal(size=features.shape[1]) / scale
     projection = (filled * weights).sum(axis=1)
     order = np.argsort(projection, kind="stable")

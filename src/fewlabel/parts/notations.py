@@ -73,7 +73,8 @@ def parse_number(text: str, notation: str = PLAIN) -> float:
     >>> parse_number("1.234,50 \N{EURO SIGN}", "1.234,5"), parse_number("1,5")
     (1234.5, nan)
     """
-    if notation == PLAIN and "_" not in text:  # Python reads 1_000
+    # Python would read 1_000.
+    if notation == PLAIN and "_" not in text:
         try:
             return float(text)
         except ValueError:

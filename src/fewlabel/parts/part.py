@@ -124,7 +124,8 @@ class Part:
         self.check()
 
     def __getstate__(self):
-        return {name: getattr(self, name) for name in field_types(type(self))}  # without what is cached
+        # Without what is cached.
+        return {name: getattr(self, name) for name in field_types(type(self))}
 
     def __setstate__(self, state):
         self.__dict__.update(state)

@@ -44,7 +44,8 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     # Rounding must not lose a tick at either end.
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
-    if last - first < 1 and about < 20:  # an axis needs two ticks
+    # An axis needs two ticks.
+    if last - first < 1 and about < 20:
         return ticks(low, high, about + 1)
     return [float(f"{k * step:.10g}") for k in range(first, last + 1)]
 
@@ -420,7 +421,8 @@ def _shown(function: PlainDict) -> tuple[float, float]:
     """The range of the horizontal axis."""
     low, high = plot_range(function["edges"])
     quantiles = function["quantiles"]
-    if quantiles:  # none if the column has no values
+    # There are none if the column has no values.
+    if quantiles:
         low = min(low, quantiles[0])
         high = max(high, quantiles[-1])
     return low, high
@@ -435,5 +437,6 @@ def point_scale(columns: Sequence[PlainDict]) -> Scale:
             low = min(low, row["points"])
             high = max(high, row["points"])
     if high == low:
-        high = low + 1.0  # without any points, bars have no length
+        # Without any points, bars have no length.
+        high = low + 1.0
     return Scale(low, high, 0.0, 100.0)

@@ -188,7 +188,8 @@ def _versions() -> dict[str, str]:
 
 
 def _score_name(auto: AutoClassifier) -> str:
-    if auto.prior_ is not None:  # positives only: the AUC can be estimated without negatives, other scores cannot
+    # Positives only: the AUC can be estimated without negatives, other scores cannot.
+    if auto.prior_ is not None:
         return "AUC"
     return _SCORE_NAMES.get(str(auto.scoring), "score")
 

@@ -198,7 +198,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         encoder = TableEncoder(
             dayfirst=self.dayfirst, special_values=self.special_values, random_state=self.random_state
         )
-        features = np.asarray(encoder.fit_transform(X))  # the user may have set another output
+        # The user may have set another output.
+        features = np.asarray(encoder.fit_transform(X))
         check_consistent_length(features, read.codes)
         leaks = suspected_leaks(features, read.codes, encoder.sources_)
         if isinstance(X, pd.DataFrame):
@@ -237,7 +238,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.threshold_: dict[str, Any] | None = None
         self.reference_: np.ndarray | None = reference_rows(rows.X)
         if isinstance(self.estimator_, AutoClassifier):
-            check_counts(rows.classes, rows.codes)  # here, where the classes have their names
+            # Here, where the classes have their names.
+            check_counts(rows.classes, rows.codes)
             self._fit_auto(self.estimator_, rows.X, rows, callback)
             # A second fit, of the chosen methods alone: what to expect where suspected leaks are not known yet.
             self.without_leaks_ = self._score_without_leaks(rows, callback)

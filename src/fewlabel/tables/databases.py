@@ -210,7 +210,8 @@ class _SQLite(_Database):
         found = self.execute(f"SELECT {', '.join(widest)} FROM fewlabel_rows").fetchone()
         types = []
         for (_, declared), place in zip(columns, found):
-            kind = _STORED_TYPES[place or 0]  # None of a table without rows
+            # A table without rows has no widest type.
+            kind = _STORED_TYPES[place or 0]
             is_boolean = kind == pa.int64() and "BOOL" in declared.upper()
             types.append(pa.bool_() if is_boolean else kind)
         return types

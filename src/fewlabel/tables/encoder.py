@@ -264,7 +264,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def as_frame(X: Any, least: int = 1) -> pd.DataFrame:
     """Any table as a DataFrame; an array has `least` rows or more, and its columns are called x0, x1 and so on."""
-    if hasattr(X, "to_pandas"):  # polars and Arrow
+    # Tables of polars and Arrow.
+    if hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if isinstance(X, pd.DataFrame):
         return X

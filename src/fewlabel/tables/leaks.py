@@ -131,7 +131,8 @@ def _best_auc(values: np.ndarray, y: np.ndarray) -> float:
     """The largest AUC, in either direction, of the numbers of a column, of its gaps and of its categories."""
     missing = np.isnan(values)
     candidates = [values]
-    if missing.any():  # gaps below all values, above them, and by themselves
+    # Gaps below all values, above them, and by themselves.
+    if missing.any():
         lowest = np.where(missing, -np.inf, values)
         highest = np.where(missing, np.inf, values)
         candidates = [lowest, highest, missing.astype(float)]

@@ -87,7 +87,8 @@ def _learn_text(name: str, cells: Cells, random_state) -> LearnedColumn:
     n_components = min(_TEXT_COMPONENTS, max(2, cells.n_rows - 1))
     encoder = StringEncoder(n_components, random_state=random_state)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The matrix shape is")  # few n-grams are kept as they are
+        # Few n-grams are kept as they are.
+        warnings.filterwarnings("ignore", "The matrix shape is")
         encoder.fit(_without_nulls(cells))
     ngrams = encoder.vectorizer_.get_feature_names_out().tolist()
     frequency = encoder.vectorizer_.idf_

@@ -260,7 +260,8 @@ def _as_numbers(cells: Cells) -> np.ndarray:
     """Each cell as a number, NaN for a gap: the length of a text, the days since 1970 of a date."""
     if cells.kind == TEXT:
         lengths = [len(text) for text in cells.values]
-        return np.array([*lengths, np.nan])[cells.codes]  # -1 is the last one
+        # -1 is the last one.
+        return np.array([*lengths, np.nan])[cells.codes]
     values = cells.rows()
     if cells.kind == DATE:
         return np.where(np.isnat(values), np.nan, values.astype(np.int64) / _MICROSECONDS_PER_DAY)
@@ -276,12 +277,14 @@ class _Tally:
         self.missing = 0
         self.unparseable = 0
         self.far = 0
-        self.examples: dict[str, None] = {}  # of unparseable values or unseen categories, in the order of the rows
+        # Of unparseable values or unseen categories, in the order of the rows.
+        self.examples: dict[str, None] = {}
         self.categories = {name: k for k, name in enumerate(column.get("categories", ()))}
         bounds = column["categories"] if "categories" in column else column["cuts"]
         # The last count is that of the unseen categories.
         self.counts = np.zeros(len(bounds) + 1, dtype=np.int64)
-        self.logs = np.zeros(3)  # number, sum and sum of squares of log2|x|
+        # Number, sum and sum of squares of log2|x|.
+        self.logs = np.zeros(3)
 
     def add(self, cells: Cells) -> None:
         """Count the cells of a chunk."""
@@ -305,7 +308,8 @@ class _Tally:
         places = np.array([self.categories.get(text, -1) for text in cells.values], dtype=np.int64)
         unseen = (places < 0) & (counts > 0)
         self._keep_examples(cells.values[k] for k in np.flatnonzero(unseen))
-        np.add.at(self.counts, places, counts)  # -1 is the last count
+        # -1 is the last count.
+        np.add.at(self.counts, places, counts)
 
     def _add_numbers(self, numbers: np.ndarray) -> None:
         """Count numbers by interval, ``(cuts[k - 1], cuts[k]]``, and sum the logarithms of their sizes."""
@@ -339,7 +343,8 @@ class _Tally:
     def result(self) -> Figures:
         """Figures of the rows so far."""
         n_rows = max(self.rows, 1)
-        n_present = max(int(self.counts.sum()), 1)  # none may be there
+        # There may be no value at all.
+        n_present = max(int(self.counts.sum()), 1)
         n_logs, total, squares = self.logs.tolist()
         mean = total / n_logs if n_logs else 0.0
         variance = squares / n_logs - mean**2 if n_logs else 0.0
@@ -387,7 +392,8 @@ class _Tally:
         if "categories" not in column:
             return
         share = new["shares"][-1]
-        before = column["singletons"] / n_fit  # Good and Turing's estimate of what fit did not see
+        # Good and Turing's estimate of what fit did not see.
+        before = column["singletons"] / n_fit
         if share > 0 and _exceeds(share, max(before, 1 / n_fit), int(self.counts.sum())):
             unseen = f"{_percent(share)} of the values are categories that were not seen at fit"
             yield Finding(name, "unseen categories", share, before, f"{unseen}, such as {self._examples()}")
@@ -430,7 +436,8 @@ class _Tally:
         """Numbers of values by bin, at fit and now; None if there are too few to compare."""
         counts = self.counts
         shares = np.array(self.column["shares"])
-        if "categories" in self.column:  # the unseen ones have a finding of their own
+        # The unseen ones have a finding of their own.
+        if "categories" in self.column:
             counts = counts[:-1]
             shares = shares[:-1]
         n_fit = self.column["rows"] * (1 - self.column["missing"] - self.column["unparseable"])
