@@ -140,6 +140,7 @@ def _parse_server(rest: str) -> Address:
     return Address(
         POSTGRESQL,
         f"postgresql://{user}{at}{host}{_as_query(shown_options)}",
+        # The longest first: one may be a part of another.
         secrets=tuple(sorted(secrets, key=len, reverse=True)),
         url=f"postgresql://{user}{encoded}{at}{host}{_as_query(options)}",
     )

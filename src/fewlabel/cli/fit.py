@@ -42,6 +42,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text("utf-8"))
         is_known = manifest["manifest"] == MANIFEST_FORMAT and isinstance(manifest["options"], dict)
+    # No JSON, or that of another file.
     except (ValueError, KeyError, TypeError):
         is_known = False
     if not is_known:

@@ -68,6 +68,7 @@ class LateLabels:
 
     def of(self, rows: Piece) -> np.ndarray:
         """The label of each of the next rows, None where it has not arrived."""
+        # Blocks come in the order of the table.
         start = self._n_rows
         self._n_rows += len(rows.features)
         if self.key is None:

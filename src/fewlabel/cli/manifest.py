@@ -175,6 +175,7 @@ def differences(before: PlainDict, now: PlainDict) -> list[str]:
 def _changes(before: PlainDict, now: PlainDict, missing: str) -> list[str]:
     """What each name stands for that has another value than before."""
     changed = []
+    # Options that have their defaults are not in a manifest.
     for name in sorted({*before, *now}):
         old = before.get(name, missing)
         new = now.get(name, missing)

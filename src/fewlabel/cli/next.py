@@ -68,6 +68,7 @@ def next_rows(
     if again:
         query = _doubtful(rows, reading, column, n, seed)
     else:
+        # Before the first label only the option can name it.
         positive = reading.positive if column is None else column.positive
         strategy = BatchQuery(random_share=random_share, positive=positive, random_state=seed)
         query = strategy.query(encoded(rows, reading, seed), labels_of(rows, column), n)

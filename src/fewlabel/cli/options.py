@@ -190,6 +190,7 @@ def _take(cls, values: dict[str, Any]) -> Any:
     for field in fields(cls):
         if is_dataclass(hints[field.name]):
             arguments[field.name] = _take(hints[field.name], values)
+        # Those that the command omits keep their defaults.
         elif field.name in values:
             arguments[field.name] = values.pop(field.name)
     return cls(**arguments)

@@ -59,6 +59,7 @@ class Results:
         """Readers of the chunks; with two classes each row has its rank, and equal scores have the same rank."""
         self._file.seek(0)
         ascending = np.concatenate(self._scores)
+        # Only the sorted copy is needed from here on.
         self._scores = []
         ascending.sort()
         n_left = self.n_rows

@@ -60,6 +60,7 @@ def rank_agreement(one: Any, other: Any) -> float:
     >>> rank_agreement([1.0, 2.0, 4.0], [0.1, 0.2, 0.9])
     1.0
     """
+    # Spearman's correlation is that of the ranks.
     ranks = pd.DataFrame(one).rank()
     other_ranks = pd.DataFrame(other).rank()
     return float(ranks.corrwith(other_ranks).mean())

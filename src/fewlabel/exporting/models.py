@@ -113,6 +113,7 @@ def _tried_onnx(model):
     session = runtime.InferenceSession(written, providers=["CPUExecutionProvider"])
     label, probability, score = session.run(None, onnx_columns(model, rows))
     expected = model.decision_function(rows)
+    # By its own scores: at the threshold the last bit of a score decides.
     if label.tolist() != model.classes_at(score).tolist():
         raise ExportError("the ONNX gives other labels than predict for its scores, and was not written")
     _compare("ONNX", score, expected, _ONNX_TOLERANCE)

@@ -249,6 +249,7 @@ def _read_annotation(annotation):
     if typing.get_origin(kinds[0]) is Annotated:
         extras += kinds[0].__metadata__
         kinds = [kinds[0].__origin__]
+    # The type of an array comes first, then its shape, then the rules.
     array = extras.pop(0) if extras and isinstance(extras[0], ArrayOf) else None
     shape = extras.pop(0) if extras and isinstance(extras[0], str) else ""
     item = None

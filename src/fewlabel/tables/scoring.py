@@ -102,6 +102,7 @@ def _score_by_estimator(model, table, n_reasons: int) -> dict[str, Any]:
         decision = model.decision_function(table)
         score = -decision if model.positive_ == 0 else decision
     labels = model.predict(table)
+    # The classes are sorted.
     codes = np.searchsorted(model.classes_, labels)
     columns = {**score_columns(model, Scores(codes, probability, score)), "label": labels}
     if n_reasons:

@@ -174,4 +174,5 @@ def _threshold(
         equal_weights = np.full(len(scores), 1 / len(scores))
         threshold = prior_threshold(scores[::-1], equal_weights, prior)
         return float(threshold), f"share of positives {prior:g}"
+    # That of the estimator itself is 0.
     return (0.0, None) if model.threshold_ is None else (model.threshold_["score"], model.threshold_["rule"])
