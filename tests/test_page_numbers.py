@@ -12,7 +12,16 @@ import pytest
 from scipy.stats import wilcoxon
 
 from benchmarks.harness import SUITES, get_suite
-from benchmarks.quality import audit, doubly_robust, many_classes_beside, monitor, positives_only, representations
+from benchmarks.quality import (
+    audit,
+    audit_estimators,
+    chosen_labels,
+    doubly_robust,
+    many_classes_beside,
+    monitor,
+    positives_only,
+    representations,
+)
 from benchmarks.quality.estimates import learn
 from fewlabel.auto.intervals import BELIEFS
 from fewlabel.auto.weights import auc, average_precision
@@ -327,6 +336,15 @@ def test_chosen_labels():
     assert others["table"].nunique() == 13
 
 
+def test_estimates_that_are_moved_back():
+    runs = pd.read_csv(QUALITY / "chosen_labels.csv")
+    n_cells = len(runs[chosen_labels.kinds(runs) == "chosen"].groupby(["way", "labels"]))
+    for name, shares in chosen_labels.MOVES.items():
+        errors, n_above = chosen_labels.moved_back(runs, shares)
+        cells = [f"{error:.4f}"[1:] for error in errors]
+        assert f"| {name} | {' | '.join(cells)} | {n_above} of {n_cells} |" in read("docs/chosen.md")
+
+
 def test_audits():
     runs = pd.read_csv(QUALITY / "audit.csv")
     told = runs.dropna(subset=["auc"])
@@ -344,6 +362,27 @@ def test_audits():
     for start, cells in expected.items():
         assert row_of_page("docs/audit.md", start) == cells
     assert not missing("docs/audit.md", [f"{audit.equal_widths(told.assign(width=width))['mean']:.2f}"])
+
+
+def test_other_estimates_after_an_audit():
+    runs = pd.read_csv(QUALITY / "audit_estimators.csv")
+    found = audit_estimators.summary(runs)
+    starts = {
+        "plain": "audited rows with",
+        "difference": "the same, corrected",
+        "model": "probabilities of the unlabeled",
+    }
+    starts |= {"half": "mean of the first and the third", "curve": "probabilities by ranks", "half of curve": "mean of"}
+    starts["half of curve"] += " the first and the fifth"
+    for name, start in starts.items():
+        by_kind = [found.loc[(name, kind)] for kind in ("audit", "random")]
+        cells = [f"{of_kind[figure]:.2f}" for figure in ("squared error", "rows") for of_kind in by_kind]
+        assert row_of_page("docs/audit.md", start) == [*cells, f"{by_kind[0]['covered']:.0%}"]
+    lacking = runs[runs["truth"].isna()].groupby("rows").size()
+    page = read("docs/audit.md")
+    assert f"{lacking['random']} draws of random rows lack a class, and {lacking['audit']} audits" in page
+    both = runs.dropna(subset=["truth"]).groupby(["table", "way", "draw"])["rows"].nunique()
+    assert f"audited in {(both == 2).sum()} pairs of draws" in page
 
 
 def test_positives_only_beside_other_packages():

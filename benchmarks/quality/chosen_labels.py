@@ -29,6 +29,7 @@ from fewlabel import AutoClassifier
 from fewlabel.auto.intervals import interval
 from fewlabel.auto.weights import auc
 from fewlabel.decisions import Costs, Evidence
+from fewlabel.metrics.angles import from_angle, to_angle
 from fewlabel.rows import Rows
 
 TABLES = [
@@ -63,6 +64,14 @@ N_KNOWN = 80  # rows that an old scorecard was fitted to
 MOST_TIED = 0.05  # of the rows at the median of a column that parts the table in two
 RARE = 0.05  # share of positives where rows are drawn class by class
 COSTS = Costs(10, 1)
+# The estimate as it is, moved back by the number of labels, and by the evidence of a difference.
+MOVES = {
+    "as fewlabel does": lambda labels, distance: 1.0,
+    "the share *n* / (*n* + 20) of the way, *n* labels": lambda labels, distance: labels / (labels + 20),
+    "the share *d*² / (*d*² + 0.6 / *n*), *d* the distance of angles": lambda labels, distance: (
+        distance / (distance + 0.6 / labels)
+    ),
+}
 KEYS = ["table", "way", "labels", "draw"]
 COLUMNS = ["drawn", "chosen", "told", "asks", "auc", "low", "high", "truth"]
 COLUMNS += ["precision", "precision_low", "precision_high", "precision_truth"]
@@ -248,6 +257,34 @@ def summary(runs, by):
     return means.rename(columns={"squared": "rmse"})
 
 
+def moved_back(runs, shares):
+    """Errors if the estimate were only a share of the way from that of labels taken as random, by number of labels.
+
+    Parameters
+    ----------
+    runs : DataFrame
+    shares : callable
+        ``shares(labels, distance)``: the share, by the number of labels and the squared distance of the two estimates,
+        on the scale of angles.
+
+    Returns
+    -------
+    errors : Series
+        Root mean squared errors of the AUC, by number of labels.
+    n_above : int
+        Combinations of way, strength and number of labels in which the error is above that of labels taken as random.
+    """
+    chosen = runs[kinds(runs) == "chosen"].set_index([*KEYS, "truth"])
+    found = chosen.pivot(columns="drawn", values="auc").reset_index()
+    plain = to_angle(found["random"])
+    distance = to_angle(found["auto"]) - plain
+    moved = from_angle(plain + shares(found["labels"], distance**2) * distance)
+    squared = (moved - found["truth"]) ** 2
+    excess = squared - (found["random"] - found["truth"]) ** 2
+    by_cell = excess.groupby([found["way"], found["labels"]]).sum()
+    return squared.groupby(found["labels"]).mean() ** 0.5, int((by_cell > 0).sum())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=3)
@@ -263,6 +300,9 @@ def main():
     runs = run_missing(options.out, KEYS, COLUMNS, keys, partial(measure, store=options.store))
     for by in (["way", "labels", "drawn"], [kinds(runs), "labels", "drawn"], [kinds(runs), "drawn"]):
         print(summary(runs, by).round(3).to_string(), "\n")
+    for name, shares in MOVES.items():
+        errors, n_above = moved_back(runs, shares)
+        print(name, errors.round(4).to_dict(), "above labels taken as random in", n_above)
 
 
 if __name__ == "__main__":

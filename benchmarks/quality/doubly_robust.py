@@ -51,11 +51,11 @@ def robust_auc(y, scores, m, weight, unlabeled, unlabeled_m):
     return float(np.clip(positives @ below / (positives.sum() * negatives.sum()), 0.0, 1.0))
 
 
-def curve_probability(positive, scores, population, at):
-    """Probability of a positive by its score, as in `curve_auc`."""
+def curve_probability(positive, scores, population, at, size=None):
+    """Probability of a positive by its score, as in `curve_auc`; `size` is how much each labeled row counts."""
     rows = ScoreRows.of(population)
     known = dict(prior=None, prior_interval=None, positives_only=False, rng=np.random.default_rng(0), n_draws=1)
-    probability = response_draws(rows, positive, scores, np.ones(len(scores)), **known)[:, 0]
+    probability = response_draws(rows, positive, scores, np.ones(len(scores)) if size is None else size, **known)[:, 0]
     return np.interp(at, rows.scores[::-1], probability[::-1])
 
 
