@@ -29,6 +29,7 @@ def pu_rule(prior, *, start, correction, separate, non_negative, max_step, stop_
         is_pairs=False,
         log_weights=log_weights,
         signs=signs,
+        uses=np.array([[True, False, False], [True, True, False]]),
         keeps_sizes=separate,
         least_wrong=0.0,  # a guarded stump has a positive error
         max_step=math.inf if max_step is None else float(max_step),

@@ -86,8 +86,8 @@ class Stumps:
         self._rule = rule
         self._settings = settings
         self._n_drawn = settings.n_drawn(n_features)
-        state = symmetric_trees.State(
-            uses=np.zeros((2, 3), dtype=np.bool_),
+        self._state = symmetric_trees.State(
+            uses=rule.uses & (rows.sizes > 0),
             log_mass=np.zeros((2, 3)),
             sums=np.ones((2, 3)),
             coefficients=np.zeros((2, 3)),
@@ -98,15 +98,9 @@ class Stumps:
             shares=np.zeros((2, 3, 2)),
             total_step=np.array([total_step]),
             moved=np.zeros(1),
-            log_objective=np.zeros(1),
+            log_objective=np.full(1, np.nan),
         )
-        self._state = state
-        # The objective depends on the masses that have a weight in it.
-        symmetric_trees.set_coefficients(state, rule)
-        state.uses[:] = (state.coefficients != 0.0) & (rows.sizes > 0)
         self._set_weights()
-        log_objective = symmetric_trees.set_coefficients(state, rule) + rule.rho * total_step
-        state.log_objective[0] = -total_step if rule.keeps_sizes else log_objective
 
     def grow(self, first, n_rounds):
         """Rounds from number `first` on, at most up to `n_rounds`; None if no stump is worth a step."""
@@ -122,10 +116,10 @@ class Stumps:
         found = symmetric_trees.Found(
             splits=np.empty((n_ahead, 3), dtype=np.int64),
             values=np.empty((n_ahead, 2)),
+            gains=np.empty(n_ahead),
             log_objectives=np.empty(n_ahead),
             log_mass=np.empty((n_ahead, 2, 3)),
         )
-        before = state.log_objective[0]
         columns = draw_columns(self._settings.seed, first, first + n_ahead, self._binning.n_features, self._n_drawn)
         drawn_cuts = _draw_cuts(self._settings, first, columns, self._binning)
         learning_rate = float(self._settings.learning_rate)
@@ -134,10 +128,10 @@ class Stumps:
         )
         if n_found == 0:
             return None
-        log_objectives = found.log_objectives[:n_found]
-        gains = -np.diff(log_objectives, prepend=before)
         splits = found.splits[:n_found, None]
-        return Rounds(splits, gains[:, None], found.values[:n_found], np.exp(log_objectives).tolist, found.log_mass)
+        gains = found.gains[:n_found, None]
+        losses = np.exp(found.log_objectives[:n_found])
+        return Rounds(splits, gains, found.values[:n_found], losses.tolist, found.log_mass)
 
     def _set_weights(self):
         """Compute the weights from the scores, so that they sum to one in each kind and group."""

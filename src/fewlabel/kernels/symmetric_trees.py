@@ -114,6 +114,7 @@ class StepRule(NamedTuple):
     log_pairs: np.ndarray = np.zeros(3)  # positive and negative, positive and unlabeled, unlabeled and negative
     log_weights: np.ndarray = np.zeros((2, 3))
     signs: np.ndarray = np.ones((2, 3))
+    uses: np.ndarray = np.array([[True, True, False], [False, True, True]])  # the masses that it depends on
     keeps_sizes: bool = False  # whether the masses keep their first sizes, whatever the weights
     is_exact: bool = False  # whether a step minimizes the risk of the pairs, or a bound on it
     rho: float = 0.0  # an edge must be larger
@@ -140,7 +141,7 @@ class State(NamedTuple):
     shares: np.ndarray  # (2, 3, 2): share of it where the stump is silent, and where it fires
     total_step: np.ndarray  # (1,): sum of all steps
     moved: np.ndarray  # (1,): sum of the moves since the weights were computed from the scores
-    log_objective: np.ndarray  # (1,)
+    log_objective: np.ndarray  # (1,); NaN before the first round
 
 
 class Found(NamedTuple):
@@ -148,6 +149,7 @@ class Found(NamedTuple):
 
     splits: np.ndarray  # (n_rounds, 3): column, cut, and whether missing values go above it
     values: np.ndarray  # (n_rounds, 2): added at or below the cut, and above it
+    gains: np.ndarray  # (n_rounds,): by how much each lowered the log of the objective
     log_objectives: np.ndarray  # (n_rounds,)
     log_mass: np.ndarray  # (n_rounds, 2, 3)
 
@@ -286,9 +288,10 @@ def code_sums(rows, columns, tried, coefficients, n_leaves):
     n_codes = rows.n_codes
     n_places = 3 if tried.size > 0 else n_codes
     hist = np.zeros((columns.size, n_leaves * n_places), dtype=np.int64)
-    signed = np.empty(_BLOCK, dtype=np.int64)
-    base = np.zeros(_BLOCK, dtype=np.uint16)
-    at = np.empty((4, _BLOCK), dtype=np.uint16)
+    n_block = min(_BLOCK, rows.leaf.size)
+    signed = np.empty(n_block, dtype=np.int64)
+    base = np.zeros(n_block, dtype=np.uint16)
+    at = np.empty((4, n_block), dtype=np.uint16)
     # Each read of a field counts a reference, which takes longer than the work on a few rows.
     codes = rows.codes
     bounds = rows.bounds
@@ -921,38 +924,48 @@ def reweight(rows, leaf, jump):
 @njit(cache=True, nogil=True)
 def set_coefficients(state, rule):
     """Set the signed weight of each mass, and return the log of the objective without the margin term."""
+    # Each read of a field counts a reference, which takes longer than the sums.
+    is_pairs = rule.is_pairs
+    log_pairs = rule.log_pairs
+    log_weights = rule.log_weights
+    log_mass = state.log_mass
     coefficients = state.coefficients
-    n_terms = 3 if rule.is_pairs else 6
+    terms = np.empty(3 if is_pairs else 6)  # a kind of pairs each, or a kind of weight in a group
     largest = -np.inf
-    for k in range(n_terms):
-        largest = max(largest, _log_term(k, state, rule))
+    for k in range(terms.size):
+        if is_pairs:
+            terms[k] = log_pairs[k] + log_mass[0, _BETTER[k]] + log_mass[1, _WORSE[k]]
+        else:
+            terms[k] = log_weights[k // 3, k % 3] + (0.0 if rule.keeps_sizes else log_mass[k // 3, k % 3])
+        largest = max(largest, terms[k])
     coefficients[:] = 0.0
     total = 0.0
-    for k in range(n_terms):
-        weight = math.exp(_log_term(k, state, rule) - largest)
+    for k in range(terms.size):
+        weight = math.exp(terms[k] - largest)
         total += weight
-        if rule.is_pairs:
+        if is_pairs:
             coefficients[0, _BETTER[k]] += weight
             coefficients[1, _WORSE[k]] += weight
         else:
             coefficients[k // 3, k % 3] = weight
+    signs = rule.signs
     for kind in range(2):
         for g in range(3):
-            if rule.is_pairs:
+            if is_pairs:
                 coefficients[kind, g] = (0.5 - kind) * coefficients[kind, g] / total
             else:
-                coefficients[kind, g] *= (1.0 - 2.0 * kind) * rule.signs[kind, g] / total
+                coefficients[kind, g] *= (1.0 - 2.0 * kind) * signs[kind, g] / total
     log_objective = largest + math.log(total)
-    return log_objective if rule.is_pairs else log_objective + math.log(max(normalizer(coefficients), _EPSILON))
+    return log_objective if is_pairs else log_objective + math.log(max(normalizer(coefficients), _EPSILON))
 
 
 @njit(cache=True, nogil=True)
-def _log_term(k, state, rule):
-    """The log of a term of the objective: a kind of pair, or a kind of weight in a group."""
-    if rule.is_pairs:
-        return rule.log_pairs[k] + state.log_mass[0, _BETTER[k]] + state.log_mass[1, _WORSE[k]]
-    log_weight = rule.log_weights[k // 3, k % 3]
-    return log_weight if rule.keeps_sizes else log_weight + state.log_mass[k // 3, k % 3]
+def set_objective(state, rule):
+    """Set the signed weight of each mass, and the log of the objective."""
+    log_objective = set_coefficients(state, rule)
+    total_step = state.total_step[0]
+    # Masses that keep their sizes minimize no risk, which may rise, and fall below zero.
+    state.log_objective[0] = -total_step if rule.keeps_sizes else log_objective + rule.rho * total_step
 
 
 @njit(cache=True, nogil=True)
@@ -1090,10 +1103,7 @@ def take_step(stump, edge, step, state, rule):
     _add_to_table(state.table[stump[0]], stump[1], stump[2], edge > 0.0, low, step)
     state.total_step[0] += step
     state.moved[0] += jump
-    log_objective = set_coefficients(state, rule)
-    # Masses that keep their sizes minimize no risk, which may rise, and fall below zero.
-    margin = rule.rho * state.total_step[0]
-    state.log_objective[0] = -state.total_step[0] if rule.keeps_sizes else log_objective + margin
+    set_objective(state, rule)
     change = _drift(shares, jump, before, state.coefficients)
     lower = state.lower
     upper = state.upper
@@ -1110,13 +1120,14 @@ def _add_to_table(of_column, cut, missing_up, fires_above, low, step):
 
 
 @njit(cache=True, nogil=True)
-def keep(r, stump, edge, step, state, rule, found):
-    """Write the stump of a round."""
+def keep(r, stump, edge, step, before, state, rule, found):
+    """Write the stump of a round; `before` it was the log of the objective."""
     for k in range(3):
         found.splits[r, k] = stump[k]
     is_above = edge > 0.0
     found.values[r, 1 if is_above else 0] = step
     found.values[r, 0 if is_above else 1] = rule.low_factor * step
+    found.gains[r] = -(state.log_objective[0] - before)
     found.log_objectives[r] = state.log_objective[0]
     found.log_mass[r] = state.log_mass
 
@@ -1145,6 +1156,8 @@ def weighted_rounds(rows, state, cuts, rule, learning_rate, drawn_columns, drawn
         Number of rounds that found a stump. The weights wait for the caller if ``state.moved`` exceeds `REFRESH`.
     """
     n_features = cuts.n_cuts.size
+    if math.isnan(state.log_objective[0]):
+        set_objective(state, rule)
     for r in range(len(drawn_columns)):
         if state.log_objective[0] < VANISHED:
             return r
@@ -1159,8 +1172,9 @@ def weighted_rounds(rows, state, cuts, rule, learning_rate, drawn_columns, drawn
         if step <= NO_STEP:
             return r
         step *= learning_rate
+        before = state.log_objective[0]
         take_step(stump, edge, step, state, rule)
-        keep(r, stump, edge, step, state, rule, found)
+        keep(r, stump, edge, step, before, state, rule, found)
         if state.moved[0] > REFRESH:
             return r + 1
         reweight(rows, int(edge > 0.0), step - rule.low_factor * step)
