@@ -54,9 +54,9 @@ print(f"{found[199]} of the first 200 are frauds, {found[199] / found[-1]:.0%} o
 # %%
 # How many frauds are there?
 # --------------------------
-# The estimate assumes that the known frauds are a random sample of all frauds. Nothing in these labels can show
-# whether they are.
-print(f"estimated share of frauds: {model.prior_:.3f}, 90% interval {np.round(model.prior_interval_, 3)}")
+# If the known frauds were a random sample of all frauds, there would be at most so many. Nothing in these labels can
+# show whether they are.
+print(f"share of frauds: at most {model.prior_interval_[1]:.3f}, other tables suggest {model.prior_:.3f}")
 print(f"in truth: {fraud[unlabeled].mean():.3f}")
 
 # %%

@@ -32,8 +32,10 @@ def fit_and_compare(name, X, few, y, *, chance=None, prior=None):
     band = headline
     estimate = f"{headline['score']:.3f} ({headline['low']:.3f} to {headline['high']:.3f})"
     if headline["reason"] is not None:
-        band = headline["possible"]
+        band = headline["possible"] or {"low": np.nan, "high": np.nan}
         estimate = f"no number, {band['low']:.2f} to {band['high']:.2f} is possible"
+    if headline["reason"] is not None and headline["possible"] is None:
+        estimate = "no number"
     truth = roc_auc_score(y[hidden], model.decision_function(X[hidden]))
     cases.append((name, band["low"], band["high"], truth))
     print(textwrap.fill(model.selection_.text, 95))
@@ -106,13 +108,13 @@ print(f"mean probability of a three: {believed:.2f}, in truth {is_three[hidden].
 # %%
 # Positives only
 # --------------
-# Only malignant tumors are on file, mostly large ones. How many of the others are malignant, nobody can know.
+# Only malignant tumors are on file, mostly large ones. How many of the others are malignant, nobody can know. So many
+# seem to be on file already that there is no estimate.
 large = tumors["mean radius"].rank(pct=True)
 few = np.where((malignant == 1) & (rng.random(len(tumors)) < 0.8 * large**2), 1, -1)
 model = fit_and_compare("positives only", tumors, few, malignant)
 hidden = few == -1
-low, high = model.prior_interval_
-print(f"share of malignant ones: {model.prior_:.2f} ({low:.2f} to {high:.2f}); in truth {malignant[hidden].mean():.2f}")
+print(f"share of malignant ones in truth: {malignant[hidden].mean():.2f}")
 
 # %%
 # Fifty answers show it.
@@ -124,7 +126,7 @@ print(f"share of malignant ones: {model.base_rate_:.2f}; in truth {malignant[hid
 # %%
 # All cases
 # ---------
-# A line is what fewlabel says about the AUC, the dot is the truth.
+# A line is what fewlabel says about the AUC, the dot is the truth. With positives only it says nothing.
 figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
 names, lows, highs, truths = zip(*reversed(cases))
 for place, (low, high, truth) in enumerate(zip(lows, highs, truths)):

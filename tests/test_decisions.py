@@ -1,3 +1,4 @@
+import math
 import re
 
 import numpy as np
@@ -333,7 +334,7 @@ def test_the_class_to_decide_for_follows_the_metric():
         best_class(probability, costs=np.eye(2))
 
 
-def test_with_positives_only_the_estimates_are_at_the_prior_and_not_at_a_draw_of_it():
+def test_with_positives_only_an_uncertain_share_leaves_bands_without_values():
     rng = np.random.default_rng(0)
     positive = np.arange(500) < 50
     scores = rng.normal(1.5 * positive)
@@ -341,7 +342,19 @@ def test_with_positives_only_the_estimates_are_at_the_prior_and_not_at_a_draw_of
     exact = Evidence(positive, scores, **given)
     uncertain = Evidence(positive, scores, prior_interval=(0.02, 0.5), **given)
     assert uncertain.prior.value == pytest.approx(0.2, abs=0.01)
-    assert uncertain.at_top(50)["precision"].value == pytest.approx(exact.at_top(50)["precision"].value, abs=0.01)
+    known = exact.at_top(50, Costs(5, 1))
+    found = uncertain.at_top(50, Costs(5, 1))
+    # Those of the labeled positives, with the curve's estimate as ten more.
+    n_above = np.count_nonzero(scores[positive] >= np.sort(scores[~positive])[-50])
+    expected = (n_above + 10 * known["recall"].value) / 60
+    assert found["recall"].value == pytest.approx(expected, abs=0.02)
+    assert found["recall"].low < n_above / 50 < found["recall"].high
+    assert found["lift"].value == pytest.approx(found["recall"].value * 450 / 50)
+    for name in ("precision", "cost", "true_positive", "true_negative"):
+        assert math.isnan(found[name].value)
+        assert found[name].low <= known[name].value <= found[name].high
+    # All shares down to 0 are possible.
+    assert Evidence(positive, scores, prior_interval=(0.0, 0.5), **given).at_top(50)["precision"].low < 0.001
 
 
 class TestRangeOfTheAUC:

@@ -144,20 +144,25 @@ def contradictions(found, html):
         if round(one - other, digits) != 0:
             wrong.append(f"{what}: {one} and {other}")
 
-    values = {name: one["value"] for name, one in decisions["estimates"].items()}
-    matrix = [values[name] for name in ("true_positive", "false_positive", "false_negative", "true_negative")]
-    same("confusion matrix and all rows", sum(matrix), 1.0)
-    same("confusion matrix and flagged rows", decisions["rows"] * (matrix[0] + matrix[1]), decisions["flagged"], 1)
-    same("share of positives", matrix[0] + matrix[2], decisions["prior"]["value"])
+    estimates = decisions["estimates"]
+    # From positives only, there are bands.
+    end = "high" if estimates["precision"]["value"] is None else "value"
+    values = {name: one[end] for name, one in estimates.items()}
+    share = estimates["share"]["value"]
+    if end == "value":
+        matrix = [values[name] for name in ("true_positive", "false_positive", "false_negative", "true_negative")]
+        same("confusion matrix and all rows", sum(matrix), 1.0)
+        same("confusion matrix and flagged rows", decisions["rows"] * (matrix[0] + matrix[1]), decisions["flagged"], 1)
+        same("share of positives", matrix[0] + matrix[2], decisions["prior"]["value"])
     if decisions["flagged"]:
-        same("precision", matrix[0] / (matrix[0] + matrix[1]), values["precision"])
+        same("precision", values["true_positive"] / share, values["precision"])
     slider = json.loads(re.search(r'id="threshold-data">(.*?)</script>', html, flags=re.DOTALL)[1])
     here = [point for point in slider if point["threshold"] == decisions["threshold"]]
     if len(here) != 1:
         return [*wrong, f"the slider has {len(here)} points at the threshold"]
     for name in ("precision", "recall", "lift"):
-        same(f"{name} of the slider", here[0][name][0], values[name])
-    if decisions["costs"] is not None:
+        same(f"{name} of the slider", here[0][name][2 if end == "high" else 0], values[name])
+    if decisions["costs"] is not None and end == "value":
         same("least cost of the chart", min(point["cost"][0] for point in slider), values["cost"])
     return wrong
 
@@ -220,7 +225,7 @@ def misdrawn(found, html):
     if "calibration" in charts:
         bins = [(one["probability"], one["share"]) for one in found["calibration"]]
         wrong += _apart("calibration", charts["calibration"].dots, bins)
-    if found["decisions"] is not None and "roc" in charts:
+    if found["decisions"] is not None and "decision-1" in charts:
         wrong += _misdrawn_decisions(found, html, charts)
     return wrong
 
@@ -243,10 +248,14 @@ def _misdrawn_decisions(found, html, charts):
     value = {name: np.array([point[name][0] for point in slider]) for name in ("share", *shown.values())}
     wrong = []
     for name, figure in shown.items():
-        points = np.column_stack([value["share"], value[figure]])
-        wrong += _apart(f"{figure} by share", charts[name].curves[0], points)
+        # A band without a curve has no values.
+        if charts[name].curves or value[figure][0] is not None:
+            points = np.column_stack([value["share"], value[figure]])
+            wrong += _apart(f"{figure} by share", charts[name].curves[0], points)
         if abs(charts[name].threshold - decisions["flagged"] / decisions["rows"]) > PIXEL:
             wrong.append(f"the line of {name} is at {charts[name].threshold:.3f} of the rows")
+    if "roc" not in charts:
+        return wrong
     points = np.column_stack([value["recall"], value["precision"]])
     wrong += _apart("precision by recall", charts["precision-recall"].curves[0], points)
     false = value["share"] * (1 - value["precision"]) / (1 - decisions["prior"]["value"])

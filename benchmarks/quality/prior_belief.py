@@ -5,7 +5,9 @@ FEWLABEL_DATA=folder python -m benchmarks.quality.prior_belief [--draws 10] [--o
 Each draw takes positives and unlabeled rows of a table, in numbers and with a share of positives that vary. The errors
 of best bin estimation and DEDPUL, on the scale of log-odds, are normal with a mean and a deviation that depend on what
 a user can see. Printed are the constants by maximum likelihood, tables weighted equally, and the errors with each table
-left out in turn. In half of the stored draws (from 1000 on), 10% to 50% of the positives of one sample are labeled.
+left out in turn; then how often the share is at most the upper end. The constants are learned from the stored draws
+from 100 on, without an upper bound; in those from 1000 on, 10% to 50% of the positives of one sample are labeled. The
+upper end is checked on the other draws, with constants that are learned without their table.
 """
 
 import argparse
@@ -24,10 +26,12 @@ from benchmarks.harness.data import as_numbers, binary
 from benchmarks.harness.resume import run_missing
 from fewlabel.datasets import list_datasets
 from fewlabel.prior._belief import _CHANCE, _ESTIMATES, _LARGEST, _LARGEST_FROM, _POSITIVES
-from fewlabel.prior._score_methods import bbe, dedpul, ratio_rise
+from fewlabel.prior._score_methods import bbe, dedpul, ratio_bound, ratio_rise
 from fewlabel.prior._scores import out_of_fold_scores
 
-COLUMNS = ["positives", "unlabeled", "share", "bbe", "dedpul", "auc", "rise"]
+COLUMNS = ["positives", "unlabeled", "share", "bbe", "dedpul", "auc", "rise", "bound"]
+LEARNED_FROM = 100  # draws from this one on
+WIDER = 1.15 * 1.645  # deviations, as in the package
 LEAST_ROWS = 150
 LEAST_POSITIVES = 8
 
@@ -61,7 +65,8 @@ def measure(name, draw):
     weights = (np.ones(len(P)), np.ones(len(U)))
     scores = out_of_fold_scores(P, U, *weights, np.random.RandomState(draw))
     auc = roc_auc_score(np.repeat([1, 0], [len(P), len(U)]), np.concatenate(scores))
-    seen = [bbe(*scores, *weights), dedpul(*scores, *weights), auc, ratio_rise(*scores, *weights)]
+    groups = (*scores, *weights)
+    seen = [bbe(*groups), dedpul(*groups), auc, ratio_rise(*groups), ratio_bound(*groups)]
     return [[len(P), len(U), share, *seen]]
 
 
@@ -91,21 +96,48 @@ def learn(runs):
 
 
 def show(runs):
-    """The constants, and the errors on tables that they were not learned from."""
-    print("mean and logarithm of the deviation:", learn(runs).round(3).tolist())
+    """Print the constants and the errors on tables that they were not learned from; the table of the page."""
+    is_learned = runs.draw >= LEARNED_FROM
+    learned = runs[is_learned]
+    print("mean and logarithm of the deviation:", learn(learned).round(3).tolist())
     estimates = pd.Series(0.0, index=runs.index)
     distances = pd.Series(0.0, index=runs.index)
-    for _, own in runs.groupby("table"):
-        constants = learn(runs.drop(own.index))
+    largest = pd.Series(0.0, index=runs.index)
+    for name, own in runs.groupby("table"):
+        constants = learn(learned[learned.table != name])
         of_mean, of_spread = designs(own)
         middle = of_mean @ constants[:4]
+        spread = np.exp(of_spread @ constants[4:])
         estimates[own.index] = expit(middle)
-        distances[own.index] = (logit(own.share.clip(lower=0.003)) - middle) / np.exp(of_spread @ constants[4:])
+        distances[own.index] = (logit(own.share.clip(lower=0.003)) - middle) / spread
+        largest[own.index] = np.maximum(expit(middle + WIDER * spread), own.bound.fillna(0.0))
     plain = (runs.bbe + runs.dedpul) / 2
-    print(f"{len(runs)} draws of {runs.table.nunique()} tables")
-    print(f"mean absolute error {(estimates - runs.share).abs().mean():.3f}, of the plain mean", end=" ")
-    print(f"{(plain - runs.share).abs().mean():.3f}; within 1.15 x 1.645 deviations", end=" ")
-    print(f"{(distances.abs() < 1.15 * 1.645).mean():.3f}")
+    for name, among in (("learned from", is_learned), ("others", ~is_learned)):
+        error = (estimates - runs.share)[among]
+        print(f"{name}: {among.sum()} draws of {runs.table[among].nunique()} tables", end=", ")
+        print(
+            f"mean absolute error {error.abs().mean():.3f}, mean error {error.mean():+.3f}, of the plain mean", end=" "
+        )
+        print(f"{(plain - runs.share)[among].abs().mean():.3f}; within 1.15 x 1.645 deviations", end=" ")
+        print(f"{(distances.abs() < WIDER)[among].mean():.3f}")
+    table = by_labels(runs.assign(largest=largest)[~is_learned])
+    print(table)
+    return table
+
+
+def by_labels(runs):
+    """A table in Markdown: how often the largest share, `largest`, is one, and how far it is from the share."""
+    classes = {"8 to 40 positives": runs.positives <= 40, "41 to 100": runs.positives.between(41, 100)}
+    classes["101 to 400"] = runs.positives > 100
+    auc = (runs.auc - runs.share / 2) / (1 - runs.share)
+    classes |= {"AUC below .9": auc < 0.9, "AUC from .9 on": auc >= 0.9, "all": runs.positives > 0}
+    lines = [["draws with", "draws", "mean share", "mean upper end", "share is at most the upper end"]]
+    lines.append(["---", *["--:"] * 4])
+    for name, among in classes.items():
+        some = runs[among]
+        means = [f"{mean:.2f}".lstrip("0") for mean in (some.share.mean(), some.largest.mean())]
+        lines.append([name, str(len(some)), *means, f"{(some.share <= some.largest).mean():.0%}"])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main():

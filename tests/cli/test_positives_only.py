@@ -1,6 +1,7 @@
 """Tables with positives only: no confident wrong number, and the first line says what nobody can know."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -38,13 +39,86 @@ def fitted(capsys, *options):
     return first_line, json.loads(Path("out/metrics.json").read_text("utf-8"))
 
 
+def insured(n=2000, seed=0):
+    """Rows of 40% with a property are positive in a fifth of cases, and hardly anything else tells them apart."""
+    rng = np.random.default_rng(seed)
+    has_property = rng.random(n) < 0.4
+    truth = has_property & (rng.random(n) < 0.2)
+    X = rng.normal(size=(n, 5))
+    X[:, 0] += 4 * has_property
+    X[:, 1] += 0.3 * truth
+    return X, truth, rng
+
+
+def of_unlabeled(truth, labeled):
+    """The truth about the unlabeled rows, and what `predict` writes about them."""
+    assert run(["predict", "out/model.fewlabel", "rows.csv", "--out", "scores.csv"]) == 0
+    return truth[~labeled], pd.read_csv("scores.csv")[~labeled]
+
+
+@pytest.mark.parametrize("make", [marketing, insured])
+def test_positives_at_random_leave_the_share_open(make, capsys):
+    X, truth, rng = make()
+    labeled = truth & (rng.random(len(truth)) < 0.5)
+    written(X, labeled)
+    assert run(["fit", "rows.csv", "--target", "bought", "--out", "out", *METHODS]) == 0
+    said = capsys.readouterr().out
+    numbers = json.loads(Path("out/metrics.json").read_text("utf-8"))
+    report = Path("out/report.html").read_text("utf-8")
+    card = Path("out/model_card.md").read_text("utf-8")
+    hidden, scores = of_unlabeled(truth, labeled)
+    estimates = numbers["decisions"]["estimates"]
+    flagged = scores["score"] > numbers["decisions"]["threshold"]
+    n_found = hidden[flagged].sum()
+    assert estimates["precision"]["value"] is None
+    for name, value in {
+        "precision": n_found / flagged.sum(),
+        "recall": n_found / hidden.sum(),
+        "lift": n_found / flagged.sum() / hidden.mean(),
+        "true_positive": n_found / len(hidden),
+    }.items():
+        assert estimates[name]["low"] <= value <= estimates[name]["high"], name
+    low, high = numbers["decisions"]["prior_interval"]
+    assert low <= hidden.mean() <= high
+    assert low == 0
+    assert hidden.mean() <= scores["highest probability of yes"].mean()
+    assert (scores["highest probability of yes"] >= scores["probability of yes"]).all()
+    head = numbers["headline"]
+    assert head["low"] <= roc_auc_score(hidden, scores["score"]) <= head["high"]
+    assert '<section id="ranking">' not in report
+    bound = f"At most {high:.1%} of the unlabeled rows are yes (95% confidence), if the labeled yes are typical"
+    for text in (said, report, card):
+        assert bound in text
+        assert "if the labeled yes are typical of all yes" in text
+        assert "The share of yes among these rows is not known without negatives" in text
+        assert "An estimated" not in text
+    for text in (said, card):
+        assert "1.000" not in text
+    assert not re.search(r"to 1\.000", report)
+    assert run(["prior", "rows.csv", "--target", "bought"]) == 0
+    assert bound in capsys.readouterr().out
+
+
+def test_with_a_stated_share_figures_have_values(capsys):
+    X, truth, rng = insured()
+    labeled = truth & (rng.random(len(truth)) < 0.3)
+    written(X, labeled)
+    _, numbers = fitted(capsys, "--prior", f"{truth[~labeled].mean():.3f}")
+    hidden, scores = of_unlabeled(truth, labeled)
+    precision = numbers["decisions"]["estimates"]["precision"]
+    flagged = scores["score"] > numbers["decisions"]["threshold"]
+    assert precision["low"] <= hidden[flagged].mean() <= precision["high"]
+    assert precision["low"] < precision["value"] < precision["high"] < 0.6
+    assert "highest probability of yes" not in scores
+
+
 def test_positives_at_random_make_no_perfect_model(capsys):
     X, truth, rng = marketing()
     labeled = truth & (rng.random(len(truth)) < 0.3)
     written(X, labeled)
     first_line, numbers = fitted(capsys)
-    assert first_line.startswith("Only positives are labeled, so nobody can know")
-    assert "`fewlabel audit TABLE --target COLUMN --n 50`" in first_line
+    assert first_line.startswith("Label the rows that `fewlabel audit TABLE --target COLUMN --n 50` draws")
+    assert "only positives are labeled, so nobody can know" in first_line
     assert "More likely" not in first_line
     head = numbers["headline"]
     assert run(["predict", "out/model.fewlabel", "rows.csv", "--out", "scores.csv"]) == 0
@@ -52,10 +126,6 @@ def test_positives_at_random_make_no_perfect_model(capsys):
     assert head["low"] <= roc_auc_score(truth[~labeled], scores[~labeled]) <= head["high"]
     assert head["score"] < 0.999
     assert head["high"] - head["low"] > 0.1
-    # At the threshold of the model, for the unlabeled rows.
-    flagged = scores[~labeled] > numbers["decisions"]["threshold"]
-    precision = numbers["decisions"]["estimates"]["precision"]
-    assert precision["low"] <= truth[~labeled][flagged].mean() <= precision["high"]
     capsys.readouterr()
     assert run(["prior", "rows.csv", "--target", "bought", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -63,14 +133,29 @@ def test_positives_at_random_make_no_perfect_model(capsys):
     assert found["low"] <= truth[~labeled].mean() <= found["high"]
 
 
-def test_easy_positives_are_suspected(capsys):
+def test_easy_positives_leave_no_estimate(capsys):
     X, truth, _ = marketing()
     easy = np.where(truth, X.sum(axis=1), -np.inf)
     written(X, np.argsort(-easy).argsort() < 60)
     first_line, numbers = fitted(capsys)
     assert "More likely those that are easily recognized were labeled, and others are missed" in first_line
-    assert numbers["selection"]["labeled_positives"] > 0.6
-    assert "Only positives are labeled" in Path("out/report.html").read_text("utf-8")
+    assert numbers["selection"]["easy_positives"]
+    assert numbers["selection"]["labeled_positives"] > 0.5
+    assert numbers["headline"]["score"] is None
+    assert numbers["headline"]["text"].startswith("No estimate: more likely")
+    for file in ("report.html", "model_card.md"):
+        text = Path("out", file).read_text("utf-8")
+        assert "only positives are labeled" in text
+        assert "At most" not in text
+        assert "these labels cannot tell" in text
+    assert run(["prior", "rows.csv", "--target", "bought"]) == 0
+    said = capsys.readouterr().out
+    assert "More likely" in said
+    assert "At most" not in said
+    # Who knows that they are a random sample gets the figures.
+    first_line, numbers = fitted(capsys, "--labels-drawn", "random")
+    assert "More likely" not in first_line
+    assert numbers["headline"]["score"] is not None
 
 
 def test_an_audit_tells_what_easy_positives_do_not(capsys):
@@ -88,11 +173,33 @@ def test_an_audit_tells_what_easy_positives_do_not(capsys):
     assert numbers["task"] == "binary"
     assert numbers["selection"]["audited"] == 60
     low, high = numbers["headline"]["low"], numbers["headline"]["high"]
+    assert run(["prior", "rows.csv", "--target", "bought", "--labels", "ask.csv", "--positive", "yes"]) == 0
+    share = capsys.readouterr().out.strip()
+    assert share.startswith("By the 60 rows that were drawn with known probability, ")
+    assert numbers["unlabeled"]["text"] == share
+    found = numbers["unlabeled"]["audited_share"]
+    assert found["low"] <= truth[~labeled].mean() <= found["high"]
     assert run(["predict", "out/model.fewlabel", "rows.csv", "--out", "scores.csv"]) == 0
     scores = pd.read_csv("scores.csv")["score"].to_numpy()
     hidden = ~labeled
     hidden[asked] = False
     assert low <= roc_auc_score(truth[hidden], scores[hidden]) <= high
+
+
+def test_an_audit_with_a_single_positive_leaves_no_range(capsys):
+    """Labels of known positives and audited negatives do not tell odds, and so no range of them either."""
+    X, truth, rng = insured(800, seed=2)
+    labeled = truth & (rng.random(len(truth)) < 0.5)
+    written(X, labeled)
+    assert run(["audit", "rows.csv", "--target", "bought", "--n", "20", "--out", "ask.csv"]) == 0
+    sheet = pd.read_csv("ask.csv")
+    sheet["label"] = np.where(np.arange(20) == 0, "yes", "no")
+    sheet.to_csv("ask.csv", index=False)
+    capsys.readouterr()
+    _, numbers = fitted(capsys, "--labels", "ask.csv", "--positive", "yes")
+    assert "1 is positive: too few to estimate from" in numbers["headline"]["text"]
+    assert numbers["headline"]["possible"] is None
+    assert numbers["decisions"]["sensitivity"] is None
 
 
 def answer(truth, yes, no):

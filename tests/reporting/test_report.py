@@ -438,7 +438,9 @@ def test_curves_end_in_the_corners_of_their_panel():
 
 def test_a_learning_curve_without_a_future():
     curve = {"labels": [5, 9], "scores": [1.0, 1.0], "low": [0.8, 0.9], "high": [1.0, 1.0]}
-    panel = learning_panel({**curve, "here": 12, "ahead_labels": [], "ahead_scores": [], "score_name": "AUC"})
+    panel = learning_panel(
+        {**curve, "here": 12, "ahead_labels": [], "ahead_scores": [], "score_name": "AUC", "positives_only": False}
+    )
     assert [tick["text"] for tick in panel.x_ticks] == ["5", "9", "12"]
 
 

@@ -152,7 +152,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         How the labeled rows were chosen: at random, or by their columns, such as accepted applicants. "auto" tests
         whether they differ from the unlabeled rows by more than chance. Where they were chosen, `headline_`, intervals,
         threshold and probabilities are for the unlabeled rows: labeled rows are weighted to stand for them. Members are
-        fitted without these weights.
+        fitted without these weights. With positives only, "random" says that they are a random sample of all positives:
+        there are then estimates also where more than half of all positives would be labeled.
     labeled_because : list of str or of int, default=None
         With positives only: columns that decided which positives were labeled, such as a region with more inspections.
         The probability of being labeled is estimated as a function of these (SAR-EM, see
@@ -215,7 +216,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         The prior that was used, for positive-unlabeled data: the given one, or that of
         :func:`fewlabel.estimate_class_prior`.
     prior_interval_ : list of float or None
-        Its 90% interval, without width if it was given.
+        Its 90% interval, without width if it was given. The data determine its upper end only.
     base_rate_ : float or None
         Share of positives that `predict_proba` refers to: `prior` if it is given or estimated, otherwise that of the
         labeled rows. None with three classes or more.
@@ -429,9 +430,10 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         """How the labeled rows were chosen; positives alone cannot tell that."""
         rows = task.rows
         if task.prior is not None:
-            n_positive = int((rows.codes == 1).sum())
-            n_hidden = task.prior.prior * task.n_unlabeled
-            return Selection.unknown(n_positive, n_positive / (n_positive + n_hidden))
+            n_labeled = int((rows.codes == 1).sum())
+            n_others = task.prior.prior * task.n_unlabeled
+            is_random = self.labels_drawn == "random"
+            return Selection.of_positives(n_labeled, n_others, trusted=is_random, stated_share=self.prior)
         names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(rows.X.shape[1])])
         selection = self._compared(rows, names)
         if label_probability is None or len(rows.unlabeled) == 0:
@@ -749,6 +751,9 @@ def _unlabeled_ranks(training, members, weights):
 def _possible(rows, choice, scorer, selection):
     """The AUC over a stated sensitivity, if the labels cannot tell it."""
     if selection.can_tell or choice.unlabeled is None or scorer is not SCORERS["roc_auc"]:
+        return None
+    # The labels of positives only, or of an audit with too few of a class, do not tell the odds of any row.
+    if selection.labeled_positives is not None or selection.audit_lacks is not None:
         return None
     known = (rows.codes == 1, choice.weighing.out_of_fold[:, 0], choice.unlabeled)
     low, high = auc_range(*known)

@@ -118,7 +118,7 @@ class FitOptions:
         option(
             "HOW",
             "How rows were chosen to be labeled: random, by-columns, or auto to test it. If by columns, all "
-            "figures are for the unlabeled rows.",
+            "figures are for the unlabeled rows. With positives only: random if they are a random sample of all.",
         ),
     ] = "auto"
     label_probability: Annotated[

@@ -343,7 +343,8 @@ def show(summary: PlainDict) -> None:
     for row in sorted(summary["leaderboard"], key=lambda row: row["family"] != "ensemble"):
         name = short(row["method"], 40)
         learns_from = "all rows" if row["uses_unlabeled"] else "labeled"
-        interval = f"{row['low']:.3f} to {row['high']:.3f}"
+        high = reporting.end_text(row["high"], summary["headline"]["positives_only"])
+        interval = f"{row['low']:.3f} to {high}"
         # The ensemble has no weight in itself.
         has_weight = row["weight"] and row["family"] != "ensemble"
         weight = f"{row['weight']:.2f}" if has_weight else ""
@@ -360,7 +361,7 @@ def show(summary: PlainDict) -> None:
     print(summary["choice"]["text"].replace("\N{MINUS SIGN}", "-"))
     if summary["confusion"] is not None:
         print(summary["confusion"]["text"])
-    if summary["task"] == "positive-unlabeled":
+    if summary["unlabeled"]["text"]:
         print(summary["unlabeled"]["text"])
     if summary["decisions"] is not None:
         print(summary["decisions"]["text"])

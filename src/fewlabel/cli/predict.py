@@ -106,8 +106,9 @@ def predict(
     """Write the score, probability and label of each row.
 
     The columns are named by class: with two classes, rank (1 for the highest score), score and `probability of` the
-    positive class; with more, one probability per class. The label follows the threshold that `fewlabel fit`
-    stored. In a .csv or .tsv file, text that a spreadsheet would run as a formula starts with '.
+    positive class; with more, one probability per class. If only positives were labeled, the `highest probability`
+    follows from the largest possible share of positives. The label follows the threshold that `fewlabel fit` stored. In
+    a .csv or .tsv file, text that a spreadsheet would run as a formula starts with '.
 
     The table is read in pieces, so it may be larger than memory; results wait in a temporary file until all rows are
     ranked. All cores are used. Columns may come in any order; columns unknown to the model are ignored. Without --out,

@@ -10,6 +10,8 @@ from fewlabel.cli.terminal import print_json, say_notes
 if TYPE_CHECKING:
     import numpy as np
 
+    from fewlabel.cli.reading import TableRows
+    from fewlabel.decisions import Estimate
     from fewlabel.prior import PriorEstimate
 
 _Method = Literal["auto", "bbe", "dedpul", "en", "energy"]
@@ -31,7 +33,8 @@ def prior(
 ) -> None:
     """Estimate the share of positives among unlabeled rows.
 
-    Labeled rows of other classes count as unlabeled, except with --method energy, which uses them.
+    Labeled rows of other classes count as unlabeled, except with --method energy, which uses them, and after an audit,
+    whose rows alone count.
     """
     from fewlabel.labels import read_positive
 
@@ -41,22 +44,59 @@ def prior(
     features = encoded(rows, reading, seed)
     estimate, doubts = _estimate(features, codes, method, seed)
     n_negative = int((codes == 0).sum())
-    if n_negative and method != "energy":
+    audited = _audited(rows, codes)
+    if audited is not None:
+        n_audited, by_audit = audited
+        estimate = estimate._replace(prior=by_audit.value, low=by_audit.low, high=by_audit.high)
+    elif n_negative and method != "energy":
         share = float((codes == 1).sum() / (codes >= 0).sum())
         doubts.append(_OTHER_LABELS.format(n=n_negative, share=share, positive=classes[1]))
     if as_json:
         interval = {"low": estimate.low, "high": estimate.high}
         print_json({"prior": estimate.prior, **interval, "methods": estimate.methods, "doubts": doubts})
         return
-    print(
-        f"{estimate.prior:.3f} of the unlabeled rows are {classes[1]!r} "
-        f"(90% interval {estimate.low:.3f} to {estimate.high:.3f})"
-    )
-    if not quiet:
+    positive = str(classes[1])
+    if audited is not None:
+        from fewlabel.reporting import audited_text
+
+        print(audited_text(positive, n_audited, by_audit))
+    elif n_negative == 0 and method == "auto":
+        print(_of_positives(estimate, positive, codes))
+    else:
+        ends = f"90% interval {estimate.low:.3f} to {estimate.high:.3f}"
+        print(f"{estimate.prior:.3f} of the unlabeled rows are {positive!r} ({ends})")
+    if audited is None and not quiet:
         by_method = [f"{name} {value:.3f}" for name, value in estimate.methods.items()]
         print("by method: " + ", ".join(by_method))
         for doubt in doubts:
             print(f"note: {doubt}")
+
+
+def _of_positives(estimate: "PriorEstimate", positive: str, codes: "np.ndarray") -> str:
+    """What positives alone tell of the share, in the words of `fewlabel fit`."""
+    from fewlabel.population import Selection
+    from fewlabel.reporting import share_text
+
+    n_labeled = int((codes == 1).sum())
+    selection = Selection.of_positives(n_labeled, estimate.prior * (len(codes) - n_labeled))
+    share = share_text(positive, estimate.prior, estimate.high, selection)
+    return f"{selection.text}\n{share}".rstrip()
+
+
+def _audited(rows: "TableRows", codes: "np.ndarray") -> "tuple[int, Estimate] | None":
+    """The rows that were drawn with known probability, and the share of positives by these, which `fit` counts on."""
+    drawn = None if rows.merged is None else rows.merged.known_probability()
+    if drawn is None:
+        return None
+    import numpy as np
+
+    from fewlabel.population import Selection
+    from fewlabel.reporting import audited_share
+
+    is_labeled = codes >= 0
+    design = Selection.unknown(int(is_labeled.sum())).by_design(drawn[is_labeled])
+    share = float(np.average(codes[is_labeled] == 1, weights=design.weight))
+    return design.audited, audited_share(share, design)
 
 
 def _estimate(features: "np.ndarray", codes: "np.ndarray", method: str, seed: int) -> "tuple[PriorEstimate, list[str]]":

@@ -20,6 +20,8 @@ _LEAST_ODDS = 1e-9
 _FURTHEST = 60.0  # log-odds, beyond those of any row
 FACTOR = 3.0  # how many times lower or higher odds may be that the labels cannot tell
 _N_SPLITS = 101
+# Recall and lift follow from the positives alone, all other figures from the share of positives too.
+_OF_SHARE = ("true_positive", "false_positive", "false_negative", "true_negative", "precision", "cost")
 _CURVE_ROWS = 10.0  # labeled rows that the curve counts as, beside those on the same side of the threshold
 
 
@@ -29,6 +31,7 @@ class Estimate(NamedTuple):
     Attributes
     ----------
     value : float
+        NaN where only the band is known.
     low, high : float
     """
 
@@ -140,7 +143,8 @@ class Evidence:
         A 90% interval of the prior, such as `low` and `high` of :func:`fewlabel.estimate_class_prior`, which widens the
         bands. By default the prior is exact.
     positives_only : bool, default=False
-        The rows that are not `positive` are unlabeled, with a share of `prior` positives.
+        The rows that are not `positive` are unlabeled, with a share of `prior` positives. With a `prior_interval`,
+        figures that depend on this share have a band and no value.
     sample_weight : array-like of shape (n_labeled,), default=None
         Weights of the labeled rows, such as one over the probability of being labeled. They count as the effective
         number of rows, the squared sum of the weights over the sum of their squares [2]_.
@@ -216,6 +220,8 @@ class Evidence:
         self._labeled = labeled
         self._knows_negatives = not positives_only
         self._knows_prior = prior is not None
+        is_exact = prior_interval is None or prior_interval[0] == prior_interval[1]
+        self._knows_share = is_exact or not positives_only
         self._random_state = random_state
         if ranked_among is not None:
             ranked_among = Rows.of(np.asarray(ranked_among, dtype=float))
@@ -442,7 +448,26 @@ class Evidence:
         for name, drawn in expected.items():
             estimates[name] = self._estimate(drawn, *[one[name] for one in ranges])
         estimates["share"] = Estimate(share, share, share)
+        if not self._knows_share:
+            estimates |= {name: estimates[name]._replace(value=math.nan) for name in _OF_SHARE if name in estimates}
+            estimates |= self._found_of_positives(n_flagged, estimates["recall"].value)
         return estimates
+
+    def _found_of_positives(self, n_flagged, expected):
+        """Recall and lift by the labeled positives above the threshold, whatever the share of positives."""
+        if n_flagged == 0:
+            return {}
+        n_rows = len(self.population)
+        labeled = self._labeled
+        above = labeled.scores >= self.population[n_flagged - 1]
+        rng = np.random.default_rng(self._random_state)
+        drawn = labeled.drawn_share(above & labeled.positive, ~above & labeled.positive, expected, rng)
+        # As many other positives as are most likely vary by chance.
+        n_others = max(round(self._positives[-1, 0]), 1)
+        seen = _seen(n_others * drawn, n_others, rng) / n_others
+        better = seen + (1 - self.training_share) * (1 - seen)
+        recall = self._estimate([drawn.mean()], seen, better)
+        return {"recall": recall, "lift": Estimate(*(value * n_rows / n_flagged for value in recall))}
 
     def _counted(self, n_flagged, costs, rng):
         """All figures by the labeled rows above and below the threshold, whatever the form of the curve."""

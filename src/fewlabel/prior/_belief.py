@@ -1,12 +1,11 @@
 r"""What can be known of the class prior and of the AUC without labeled negatives.
 
 A share :math:`\pi` of the unlabeled rows is positive, so the AUC of positives against unlabeled rows is
-:math:`A_U = (1 - \pi) A + \pi / 2`. Neither :math:`\pi` nor :math:`A` is identified by it, only :math:`\pi \le
-2 (1 - A_U)`. The rest is experience: how far estimates were from the true share on other tables with as many positives
-and as high an :math:`A_U`, and how high AUCs are. The constants are maximum likelihood estimates from 888 draws of 43
-tables of several fields, each table with the same weight. With each table left out in turn, the mean absolute error of
-the prior was .081 (.120 by the mean of best bin estimation and DEDPUL, .133 by the best constant), 93% of the shares
-were in the 90% interval, and 96% of the AUCs in the 95% interval.
+:math:`A_U = (1 - \pi) A + \pi / 2`. Neither :math:`\pi` nor :math:`A` is identified by it, only that :math:`\pi` is at
+most :math:`2 (1 - A_U)`, and at most the ratio of unlabeled to labeled rows above any score. Between 0 and this bound
+every share explains the rows as well, so that is the interval. The estimate within it is experience: how far others
+were from the true share on tables with as many positives and as high an :math:`A_U`. Its constants are maximum
+likelihood estimates from 888 draws of 43 tables of several fields, each table with the same weight.
 """
 
 from collections.abc import Sequence
@@ -45,8 +44,10 @@ _MOST_AUC = 0.999  # without labeled negatives nothing shows that a ranking is p
 _IMPOSSIBLE = 0.01  # likelihood of a given prior, relative to one that fits
 
 
-def believe_prior(estimates: Sequence[float], auc: float, rise: float, n_positive: float, n_unlabeled: float):
-    """Mean and 90% interval of the class prior.
+def believe_prior(
+    estimates: Sequence[float], auc: float, rise: float, bound: float, n_positive: float, n_unlabeled: float
+):
+    """Estimate of the class prior, and its interval from 0 to a bound that it exceeds in at most 5% of cases.
 
     Parameters
     ----------
@@ -56,6 +57,8 @@ def believe_prior(estimates: Sequence[float], auc: float, rise: float, n_positiv
         Of labeled positives against unlabeled rows, out of fold.
     rise : float
         See `ratio_rise`.
+    bound : float
+        See `ratio_bound`.
     n_positive, n_unlabeled : float
         Effective numbers of rows.
 
@@ -76,8 +79,9 @@ def believe_prior(estimates: Sequence[float], auc: float, rise: float, n_positiv
     log_believed += _log_possible(expit(_PRIORS), auc, _noise(n_positive, n_unlabeled))
     believed = np.exp(log_believed - log_believed.max())
     believed /= believed.sum()
-    low, high = expit(np.interp([0.05, 0.95], np.cumsum(believed) - believed / 2, _PRIORS))
-    return float(believed @ expit(_PRIORS)), float(low), float(high)
+    prior = float(believed @ expit(_PRIORS))
+    by_experience = expit(np.interp(0.95, np.cumsum(believed) - believed / 2, _PRIORS))
+    return prior, 0.0, float(max(by_experience, bound))
 
 
 def auc_against_negatives(auc: float, n_positive: float, n_unlabeled: float, prior: float, low: float, high: float):

@@ -16,7 +16,7 @@ from fewlabel.population import effective_number
 from fewlabel.prior._belief import believe_prior
 from fewlabel.prior._energy import energy
 from fewlabel.prior._rows import subsample
-from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto, ratio_rise
+from fewlabel.prior._score_methods import bbe, dedpul, elkan_noto, ratio_bound, ratio_rise
 from fewlabel.prior._scores import out_of_fold_scores
 from fewlabel.row_order import value_order
 from fewlabel.types import MatrixLike, Seed
@@ -246,7 +246,8 @@ def _believed(groups):
     auc = roc_auc_score(is_labeled, np.concatenate(groups.scores), sample_weight=np.concatenate(weights))
     numbers = [effective_number(weight) for weight in weights]
     rise = ratio_rise(*groups.scores, *weights)
-    return answers, believe_prior(list(answers.values()), auc, rise, *numbers)
+    bound = ratio_bound(*groups.scores, *weights)
+    return answers, believe_prior(list(answers.values()), auc, rise, bound, *numbers)
 
 
 def _by_method(method, groups, answers, setting, sizes):

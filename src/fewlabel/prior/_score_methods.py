@@ -10,8 +10,13 @@ from scipy import ndimage
 from scipy.optimize import bisect
 from scipy.special import logit
 
+from fewlabel.rows import effective_number
+
 _BBE_DELTA = 0.1  # chance that the error bar of best bin estimation fails
 _BBE_GAMMA = 0.01  # by which it is widened (Garg et al. 2021)
+_BOUND_DEVIATIONS = 2.6  # of the smallest of many ratios
+_BOUND_SHARE = 0.25  # of the positives above a score: of fewer, chance decides
+_BOUND_SCORES = 60
 _DEDPUL_POINTS = 2000
 _LARGEST_RATIO = 50.0
 
@@ -36,6 +41,25 @@ def bbe(p, u, p_count, u_count):
     bar = (1 + _BBE_GAMMA) * (u_bar + p_bar)
     k = np.argmin((q_u + bar) / q_p)
     return float(min(1.0, q_u[k] / q_p[k]))
+
+
+def ratio_bound(p, u, p_count, u_count):
+    """Upper confidence bound of the prior: the smallest one of the ratio of unlabeled to labeled rows above a score.
+
+    The logarithm of a ratio of two shares q of n rows has the variance (1 - q) / (n q) of each.
+    """
+    bound = 1.0
+    for score in np.unique(np.quantile(p, np.linspace(0.0, 1 - _BOUND_SHARE, _BOUND_SCORES))):
+        shares = []
+        variance = 0.0
+        for scores, count in ((p, p_count), (u, u_count)):
+            n_rows = effective_number(count)
+            # Half a row more: no unlabeled row may be as high.
+            share = max(count[scores >= score].sum() / count.sum(), 0.5 / n_rows)
+            variance += (1 - share) / (n_rows * share)
+            shares.append(share)
+        bound = min(bound, shares[1] / shares[0] * math.exp(_BOUND_DEVIATIONS * math.sqrt(variance)))
+    return float(bound)
 
 
 def dedpul(p, u, p_count, u_count):

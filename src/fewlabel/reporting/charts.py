@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fewlabel.inspection import plot_range
+from fewlabel.reporting.figures import end_text
 from fewlabel.text import short
 from fewlabel.types import PlainDict
 
@@ -154,14 +155,21 @@ class Panel:
         return self
 
     def estimate(
-        self, at: float, name: str, found: PlainDict, color: int = 0, form: str = ".3f", thin: bool = False
+        self,
+        at: float,
+        name: str,
+        found: PlainDict,
+        color: int = 0,
+        form: str = ".3f",
+        thin: bool = False,
+        end: str | None = None,
     ) -> None:
-        """Add a point with its interval; its note has the numbers."""
+        """Add a point with its interval; its note has the numbers, or another text for the upper end."""
         value = found["value"]
         low = found["low"]
         high = found["high"]
         self.whisker(at, low, high, "stem" if thin else f"curve c{color}")
-        note = f"{name}: {value:{form}} ({low:{form}} to {high:{form}})"
+        note = f"{name}: {value:{form}} ({low:{form}} to {end or format(high, form)})"
         self.dot(at, value, f"f{color}", note)
 
     def text(self, at: float, value: float, text: str) -> "Panel":
@@ -221,7 +229,9 @@ def decision_panel(curve: Sequence[PlainDict], name: str, label: str, share: flo
     if name == "recall":
         panel.diagonal()
     panel.band(shares, low, high)
-    panel.line(shares, values, "curve c0")
+    # Positives alone give some figures a band, and no value.
+    if None not in values:
+        panel.line(shares, values, "curve c0")
     return panel.whisker(share, 0.0, top, "threshold")
 
 
@@ -251,7 +261,8 @@ def learning_panel(curve: PlainDict) -> Panel:
         panel.line(ahead, curve["ahead_scores"], "ahead")
     for k, n in enumerate(labels):
         estimate = {"value": curve["scores"][k], "low": curve["low"][k], "high": curve["high"][k]}
-        panel.estimate(logs[k], f"{n} labels", estimate, thin=True)
+        end = end_text(curve["high"][k], curve["positives_only"])
+        panel.estimate(logs[k], f"{n} labels", estimate, thin=True, end=end)
     panel.line(logs, curve["scores"], "curve c0")
     # Tested models learn from some of the labels, so the last point is not where all of them lead.
     panel.whisker(here, bottom, top, "here")

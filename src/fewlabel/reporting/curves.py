@@ -236,5 +236,6 @@ def learning(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) 
         "ahead_scores": 1 - errors_ahead,
         "more_labels": more,
         "score_name": name,
+        "positives_only": auto.prior_ is not None,
         "text": text,
     }

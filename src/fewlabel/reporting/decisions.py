@@ -1,5 +1,7 @@
 """What the report says about decisions: the threshold, what it yields, and what other thresholds would yield."""
 
+import math
+
 from fewlabel.decisions import Estimate
 from fewlabel.reporting.sentences import class_name, threshold_text
 from fewlabel.tables import Decision
@@ -9,7 +11,14 @@ _TOPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 _SHOWN = ("share", "precision", "recall", "lift", "cost")
 
 
-def describe(decision: Decision, positive: str, unknown: str | None = None, *, asks_share: bool = False) -> PlainDict:
+def describe(
+    decision: Decision,
+    positive: str,
+    unknown: str | None = None,
+    *,
+    asks_share: bool = False,
+    tells_odds: bool = True,
+) -> PlainDict:
     """Describe a threshold, and the precision among the rows at the top of the ranking.
 
     Parameters
@@ -21,6 +30,8 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
         Why the labels cannot tell what the threshold yields, if they cannot.
     asks_share : bool, default=False
         Whether it depends on the share of positives, which the labels cannot tell.
+    tells_odds : bool, default=True
+        Whether the labels tell the odds of a row, up to some factor.
 
     Returns
     -------
@@ -36,7 +47,9 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
             yields = decision.evidence.at_top(n, decision.costs)
             top.append({"rows": n, **{name: yields[name] for name in ("precision", "recall", "lift")}})
     sensitivity = None
-    if unknown is not None and decision.n_flagged:
+    # Positives alone tell no odds, and their AUC is the headline's.
+    has_values = not math.isnan(decision.yields["precision"].value)
+    if unknown is not None and decision.n_flagged and has_values and tells_odds:
         sensitivity = decision.evidence.sensitivity(decision.threshold, decision.target)
     return {
         "rule": decision.rule,
@@ -45,7 +58,7 @@ def describe(decision: Decision, positive: str, unknown: str | None = None, *, a
         "rows": decision.n_rows,
         "flagged": decision.n_flagged,
         "prior": decision.evidence.prior,
-        "auc": decision.evidence.auc(),
+        "auc": decision.evidence.auc() if has_values else None,
         "prior_interval": decision.evidence.prior_interval,
         "costs": decision.costs,
         "estimates": decision.yields,

@@ -45,6 +45,19 @@ def number_texts(name: str, estimate: PlainDict) -> list[str]:
     return [form.format(estimate[part]) for part in ("value", "low", "high")]
 
 
+def end_text(end: float, positives_only: bool) -> str:
+    """The upper end of an interval of a score: without labeled negatives nothing shows a perfect one.
+
+    Examples
+    --------
+    >>> from fewlabel.reporting.figures import end_text
+    >>> end_text(1.0, positives_only=False), end_text(1.0, positives_only=True), end_text(0.987, positives_only=True)
+    ('1.000', '1', '0.987')
+    """
+    text = f"{end:.3f}"
+    return "1" if positives_only and text == "1.000" else text
+
+
 def signed(number: float, digits: int = 3) -> str:
     """Format a number with its sign, a minus sign rather than a hyphen, and no sign on zero.
 
@@ -74,7 +87,7 @@ def plain(value: Any) -> Any:
     """
     if isinstance(value, Estimate):
         # A page holds hundreds of them.
-        return {name: round(float(number), 6) for name, number in value._asdict().items()}
+        return {name: _rounded(number) for name, number in value._asdict().items()}
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
@@ -84,6 +97,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _rounded(number: float) -> float | None:
+    return None if math.isnan(number) else round(float(number), 6)
 
 
 def value_text(value: Any, digits: int = 4) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fewlabel.files import write_text
 from fewlabel.reporting import charts
 from fewlabel.reporting.additive import card_columns
-from fewlabel.reporting.figures import FIGURES, number_texts, signed
+from fewlabel.reporting.figures import FIGURES, end_text, number_texts, signed
 from fewlabel.reporting.sentences import class_name
 from fewlabel.types import PlainDict
 
@@ -129,6 +129,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters["signed"] = signed
+    environment.filters["end"] = end_text
     environment.globals.update(figure_names=FIGURES, number_texts=number_texts)
     environment.filters["short"] = _short
     environment.filters["named"] = class_name

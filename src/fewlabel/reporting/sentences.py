@@ -8,7 +8,9 @@ from typing import Any
 
 from fewlabel.auto import DISTRIBUTION_FREE, AutoClassifier, LearningCurve
 from fewlabel.decisions import Estimate, Sensitivity
-from fewlabel.reporting.figures import signed
+from fewlabel.metrics.shares import share_estimate
+from fewlabel.population import Selection
+from fewlabel.reporting.figures import end_text, signed
 from fewlabel.tables import Decision, TableClassifier
 from fewlabel.text import short
 from fewlabel.types import PlainDict
@@ -24,7 +26,8 @@ WITH_SUSPECTED = " These figures, like the model, are with the suspected columns
 _WITHOUT_SUSPECTED = "Without the suspected columns"
 
 # Sentences with numbers in them; what is said, and when, is below.
-_ESTIMATE = "{name} {score:.3f} ({free}95% interval {low:.3f} to {high:.3f})"
+_ESTIMATE = "{name} {score:.3f} ({free}95% interval {low:.3f} to {high})"
+_IF_TYPICAL = "if the labeled {positive} are typical of all {positive}"
 _POSSIBLE = (
     " If the odds of each row are up to {factor:g} times lower or higher than the labels say, {name} is {low:.2f} to "
     "{high:.2f}."
@@ -54,6 +57,11 @@ _YIELDS = (
     " An estimated {precision.value:.0%} of them are {positive} (95% band {precision.low:.0%} to {precision.high:.0%})"
     ", which is {recall.value:.0%} of all {positive} ({recall.low:.0%} to {recall.high:.0%})."
 )
+_YIELDS_OF_POSITIVES = (
+    " If the labeled {positive} are typical of all {positive}, these are {recall.value:.0%} of all {positive} "
+    "({recall.low:.0%} to {recall.high:.0%}), {lift.value:.1f} times as many as in a random choice of rows. The share "
+    "of {positive} among these rows is not known without negatives: {precision.low:.0%} to {precision.high:.0%}."
+)
 _ALL_FLAGGED = (
     " Every row is flagged: by these labels no row is certain enough to be left out, so the ranking decides nothing "
     "here. Review the highest rows first, or label more rows."
@@ -64,12 +72,12 @@ _FEW_LEFT_OUT = (
     "are that certain: the ranking decides little here."
 )
 _COST = " Expected cost per row: {value:.3g} ({low:.3g} to {high:.3g})."
+_COST_RANGE = " Expected cost per row: {low:.3g} to {high:.3g}."
 _UNCHOSEN = (
     "{best[method]} has the highest score of a single method, {best[score]:.3f}, and no weight: so few labels hardly "
     "tell methods apart, and on other tables it did worse. With both counted, {weight[method]} is expected to be "
     "better by {difference:.3f} {measure}."
 )
-_SCORES_ARE_FOR = "The scores of the methods are for rows like the labeled ones."
 _BEATS = "The model beats {method}, the plain baseline, by {difference:.3f} {score_name} ({interval})."
 _IS_WORSE = (
     "The model is worse than {method}, the plain baseline, by {worse:.3f} {score_name} ({interval}): consider that "
@@ -79,9 +87,16 @@ _NO_DIFFERENCE = (
     "The difference between the model and {method}, the plain baseline, is {signed} {score_name} ({interval}): these "
     "labels cannot tell the two apart."
 )
-_POSITIVES_ONLY = (
-    "Only {positive} is labeled, so every method needs the {unlabeled} unlabeled rows. An estimated {prior:.1%} of "
-    "them are {positive}{known_by}."
+_POSITIVES_ONLY = "Only {positive} is labeled, so every method needs the {unlabeled} unlabeled rows. {share}"
+_STATED_SHARE = "{prior:.1%} of these are {positive}, as given."
+_LARGEST_SHARE = (
+    "At most {high:.1%} of the unlabeled rows are {positive} (95% confidence), {if_typical}. These data do not tell "
+    "how many fewer; other tables suggest {prior:.1%}."
+)
+
+_AUDITED_SHARE = (
+    "By the {n} rows that were drawn with known probability, {share.value:.1%} of the unlabeled rows are {positive} "
+    "(95% interval {share.low:.1%} to {share.high:.1%})."
 )
 
 
@@ -89,7 +104,7 @@ _POSITIVES_ONLY = (
 
 
 def headline_text(name: str, headline: PlainDict, condition: str = "") -> str:
-    """What to expect on the rows that the headline is about."""
+    """What to expect on the rows that the headline is about, under a condition."""
     if headline["score"] is None:
         return f"No estimate: {headline['reason']}.{_possible(name, headline)}"
     population = headline["population"]
@@ -109,7 +124,7 @@ def _possible(name: str, headline: PlainDict) -> str:
     return text
 
 
-def leaks_text(name: str, leaks: list[str], whole: PlainDict, without: PlainDict | None) -> str:
+def leaks_text(name: str, leaks: list[str], whole: PlainDict, without: PlainDict | None, condition: str = "") -> str:
     """The headline without columns that are suspected to be known only after the label, and with them."""
     columns = ", ".join(repr(short(leak)) for leak in leaks[:3])
     if len(leaks) > 3:
@@ -120,14 +135,20 @@ def leaks_text(name: str, leaks: list[str], whole: PlainDict, without: PlainDict
     # Every column is suspected: there is nothing to fit without them.
     if without is None:
         return f"No estimate: {columns} {known}, and there is no other column. {with_them}"
-    return f"{headline_text(name, without, f', without {columns}, which {known}')} {with_them}"
+    return f"{headline_text(name, without, f', without {columns}, which {known}{condition}')} {with_them}"
 
 
 def _estimate(name: str, headline: PlainDict) -> str:
     if headline["score"] is None:
         return "no estimate"
     free = "distribution-free " if headline["interval"] == DISTRIBUTION_FREE else ""
-    return _ESTIMATE.format(name=name, free=free, **headline)
+    high = end_text(headline["high"], headline["positives_only"])
+    return _ESTIMATE.format(name=name, free=free, **{**headline, "high": high})
+
+
+def if_typical(positive: str) -> str:
+    """What figures assume if only positives are labeled."""
+    return _IF_TYPICAL.format(positive=positive)
 
 
 def good_for(summary: PlainDict) -> str:
@@ -227,13 +248,16 @@ def threshold_text(
         return text + _NONE_FLAGGED.format(positive=positive)
     if asks_share:
         return text + _ASKS_SHARE.format(positive=positive, **decision.yields)
-    text += _YIELDS.format(positive=positive, **decision.yields)
+    is_range = math.isnan(decision.yields["precision"].value)
+    yields = _YIELDS_OF_POSITIVES if is_range else _YIELDS
+    text += yields.format(positive=positive, **decision.yields)
     if decision.n_flagged == decision.n_rows:
         text += _ALL_FLAGGED
     elif decision.costs is not None and decision.n_flagged >= _NEARLY_ALL * decision.n_rows:
         text += _FEW_LEFT_OUT.format(positive=positive, target=decision.target)
     if "cost" in decision.yields:
-        text += _COST.format(**decision.yields["cost"]._asdict())
+        cost = _COST_RANGE if is_range else _COST
+        text += cost.format(**decision.yields["cost"]._asdict())
     return text
 
 
@@ -255,7 +279,7 @@ def choice_text(auto: AutoClassifier, methods: list[Any], unchosen: PlainDict | 
     sentences = [_chosen(auto, methods)]
     if auto.headline_["reason"] is not None:
         # Without an estimate for the unlabeled rows, the scores of methods could be taken for one.
-        sentences.insert(0, _SCORES_ARE_FOR)
+        sentences.insert(0, auto.selection_.scores_hold)
     if unchosen is not None:
         measure = "log-loss" if auto.task_ == "multiclass" else score_name
         sentences.append(_UNCHOSEN.format(measure=measure, **unchosen))
@@ -320,13 +344,53 @@ def outlook(curve: LearningCurve, certain: float, n: int, name: str) -> tuple[in
 
 
 def unlabeled_text(auto: AutoClassifier, data: PlainDict) -> str:
-    """What the unlabeled rows are for, if only positives are labeled."""
-    if auto.prior_ is None:
+    """How many of the unlabeled rows are positive, by an audit, or as far as positives alone tell."""
+    positive = data["positive"]
+    audited = share_of_audit(auto)
+    if audited is not None:
+        return audited_text(positive, auto.selection_.audited, audited)
+    if auto.prior_ is None or auto.prior_interval_ is None:
         return ""
-    known_by = ", as given"
+    names = {**data, "positive": class_name(positive)}
+    share = _STATED_SHARE.format(**names)
     if auto.prior is None:
-        known_by = " (90% interval {:.1%} to {:.1%})".format(*auto.prior_interval_)
-    return _POSITIVES_ONLY.format(known_by=known_by, **data)
+        share = share_text(positive, auto.prior_, auto.prior_interval_[1], auto.selection_)
+    return _POSITIVES_ONLY.format(share=share, **names).rstrip()
+
+
+def share_of_audit(auto: AutoClassifier) -> Estimate | None:
+    """Share of positives among the unlabeled rows, if an audit tells it."""
+    if not auto.selection_.audited or auto.base_rate_ is None or auto.prior is not None:
+        return None
+    return audited_share(auto.base_rate_, auto.selection_)
+
+
+def audited_share(share: float, design: Selection) -> Estimate:
+    """The share of positives among rows that were drawn with known probability, with its interval."""
+    n_rows = design.effective_labels
+    return share_estimate(share * n_rows, n_rows)
+
+
+def audited_text(positive: str, n_audited: int, share: Estimate) -> str:
+    """How many of the unlabeled rows are positive, by an audit."""
+    return _AUDITED_SHARE.format(positive=class_name(positive), n=n_audited, share=share)
+
+
+def share_text(positive: str, prior: float, high: float, selection: Selection) -> str:
+    """How many of the unlabeled rows are positive, as far as positives alone tell.
+
+    Parameters
+    ----------
+    positive : str
+    prior, high : float
+        The estimate, and the upper end of its interval.
+    selection : Selection
+        How the positives were chosen.
+    """
+    if not selection.can_tell:
+        return ""
+    positive = class_name(positive)
+    return _LARGEST_SHARE.format(positive=positive, prior=prior, high=high, if_typical=if_typical(positive))
 
 
 # Notes: how the table was read, and what to know before relying on the model ---------------------------------

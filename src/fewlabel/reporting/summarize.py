@@ -108,7 +108,8 @@ def summarize(
     summary["choice"] = _choice(auto, score_name)
     of_model = sentences.cautions(model, summary["data"], summary["selection"])
     summary["cautions"] = [*of_model, *(cautions or [])]
-    summary["unlabeled"] = {"text": sentences.unlabeled_text(auto, summary["data"])}
+    unlabeled_text = sentences.unlabeled_text(auto, summary["data"])
+    summary["unlabeled"] = {"text": unlabeled_text, "audited_share": sentences.share_of_audit(auto)}
     if model.positive_ is None:
         summary |= {"decisions": None, "decision_curve": [], "groups": []}
         summary |= _curves_by_class(held_out)
@@ -227,12 +228,17 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
 def _headline(model: TableClassifier) -> PlainDict:
     """What to expect: the estimate without suspected leaks, if there are any, and the one with them."""
     name = _score_name(model.estimator_)
-    whole = plain(model.estimator_.headline_)
+    positives_only = model.estimator_.prior_ is not None
+    positive = _class_names(model)[-1]
+    condition = f", {sentences.if_typical(sentences.class_name(positive))}" if positives_only else ""
+    whole = {**plain(model.estimator_.headline_), "positives_only": positives_only}
     leaks = list(model.leaks_)
     if not leaks:
-        return {**whole, "with_leaks": None, "text": sentences.headline_text(name, whole)}
-    without = plain(model.without_leaks_)
-    text = sentences.leaks_text(name, leaks, whole, without)
+        return {**whole, "with_leaks": None, "text": sentences.headline_text(name, whole, condition)}
+    without = None
+    if model.without_leaks_ is not None:
+        without = {**plain(model.without_leaks_), "positives_only": positives_only}
+    text = sentences.leaks_text(name, leaks, whole, without, condition)
     # Without other columns there is no estimate.
     unknown = dict.fromkeys(("score", "low", "high"))
     shown = without or {**whole, **unknown}
@@ -290,7 +296,9 @@ def _decided(
     positive = summary["data"]["positive"]
     reason = summary["headline"]["reason"]
     asks_share = summary["selection"]["asks_share"]
-    found: PlainDict = {"decisions": decisions.describe(decision, positive, reason, asks_share=asks_share)}
+    tells_odds = model.selection_.audit_lacks is None
+    described = decisions.describe(decision, positive, reason, asks_share=asks_share, tells_odds=tells_odds)
+    found: PlainDict = {"decisions": described}
     found["decision_curve"] = decisions.curve(decision)
     found["groups"] = describe_groups(model, encoded, decision.threshold, report_by)
     return plain(found)
@@ -304,7 +312,8 @@ def _curves(held_out: "_HeldOut", auto: AutoClassifier, summary: PlainDict) -> P
     if auto.prior_ is None and auto.prior is None:
         bins = curves.calibration(held_out.y == 1, held_out.probability, held_out.weight)
     nothing = {"roc": [], "precision_recall": [], "calibration": bins, "confusion": None}
-    if found["unknown"] is not None:
+    # Without a value of the precision at any threshold, there is no curve.
+    if found["unknown"] is not None or found["estimates"]["precision"]["value"] is None:
         return nothing
     roc, precision_recall = curves.of_decisions(summary["decision_curve"], found["prior"]["value"])
     named = {"name": held_out.names[1]}

@@ -49,6 +49,9 @@ def score_features(model: FittedModel, features: np.ndarray) -> Scores:
 def score_columns(model: Any, scores: Scores) -> dict[str, np.ndarray]:
     """Scores under the names of the result: `score`, ``probability of bad``, or one probability per class.
 
+    If only positives were labeled, probabilities are proportional to the share of positives, of which only the largest
+    possible one is known: ``highest probability of bad`` is that at this share.
+
     Parameters
     ----------
     model : FittedModel or TableClassifier
@@ -61,7 +64,20 @@ def score_columns(model: Any, scores: Scores) -> dict[str, np.ndarray]:
     if scores.score is None:
         return {f"probability of {name}": scores.probability[:, k] for k, name in enumerate(model.classes_)}
     positive = model.positive_
-    return {"score": scores.score, f"probability of {model.classes_[positive]}": scores.probability[:, positive]}
+    name = f"probability of {model.classes_[positive]}"
+    probability = scores.probability[:, positive]
+    columns = {"score": scores.score, name: probability}
+    largest = _largest_prior(model)
+    if largest is not None:
+        columns[f"highest {name}"] = np.minimum(probability * (largest / model.prior), 1.0)
+    return columns
+
+
+def _largest_prior(model: Any) -> float | None:
+    """The largest possible share of positives, if it was estimated from positives only."""
+    about = getattr(model, "about", None) or {}
+    low, high = about.get("prior_interval") or (0.0, 0.0)
+    return high if low < high else None
 
 
 def score_table(model: Any, table: Any, *, n_reasons: int = 0) -> dict[str, Any]:
@@ -79,7 +95,8 @@ def score_table(model: Any, table: Any, *, n_reasons: int = 0) -> dict[str, Any]
     -------
     dict
         Columns of the result. With two classes: `score`, higher for the positive class; ``probability of bad``, if
-        "bad" is the positive class (``classes_[positive_]``); `label`. With more classes: ``probability of a`` and so
+        "bad" is the positive class (``classes_[positive_]``), and its highest possible value if only positives
+        were labeled; `label`. With more classes: ``probability of a`` and so
         on for each class, and `label`. Then ``reason 1`` and so on, such as ``purpose = car (+0.42)``.
     """
     fitted = getattr(model, "model_", model)

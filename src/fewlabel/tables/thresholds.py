@@ -149,9 +149,15 @@ def choose_threshold(
     elif costs is not None:
         target = costs.alarm / (costs.miss + costs.alarm)
     if rule is None:
-        prior = model.estimator_.prior_
-        rule = DEFAULT_RULE if prior is None else f"estimated share of positives {prior:.3g}"
+        rule = _default_rule(model.estimator_)
     return Decision(threshold, rule, n_rows, evidence.n_above(threshold), yields, costs, evidence, target)
+
+
+def _default_rule(auto) -> str:
+    if auto.prior_ is None:
+        return DEFAULT_RULE
+    source = ", as other tables suggest" if auto.prior is None else ""
+    return f"share of positives {auto.prior_:.3g}{source}"
 
 
 def _threshold(

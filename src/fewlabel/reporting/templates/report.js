@@ -24,7 +24,8 @@ const slider = document.getElementById("threshold-slider");
 if (slider) {
   const thresholds = JSON.parse(document.getElementById("threshold-data").textContent);
   // What is counted, such as the rows flagged, has no band.
-  const banded = ([value, low, high], text, unit) => text(value) + unit + (low === high ? "" : `\n${text(low)} to ${text(high)}`);
+  const range = (low, high, text) => `${text(low)} to ${text(high)}`;
+  const banded = ([value, low, high], text, unit) => value === null ? range(low, high, text) + unit : text(value) + unit + (low === high ? "" : `\n${range(low, high, text)}`);
   const percent = found => banded(found, number => Math.round(100 * number), "%");
   const plain = found => banded(found, number => number.toPrecision(3), "");
   const show = () => {
