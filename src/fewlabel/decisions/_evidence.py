@@ -454,19 +454,22 @@ class Evidence:
         return estimates
 
     def _found_of_positives(self, n_flagged, expected):
-        """Recall and lift by the labeled positives above the threshold, whatever the share of positives."""
+        """Recall and lift, by the labeled positives above the threshold and by the curve, which is lower at the top.
+
+        Labeled positives rank higher out of fold than others do: the others are among the unlabeled rows of the fit.
+        """
         if n_flagged == 0:
             return {}
         n_rows = len(self.population)
         labeled = self._labeled
         above = labeled.scores >= self.population[n_flagged - 1]
         rng = np.random.default_rng(self._random_state)
-        drawn = labeled.drawn_share(above & labeled.positive, ~above & labeled.positive, expected, rng)
+        counted = labeled.drawn_share(above & labeled.positive, ~above & labeled.positive, expected, rng)
+        by_curve = np.minimum(self._found(n_flagged) / self._positives[-1], 1.0)
         # As many other positives as are most likely vary by chance.
         n_others = max(round(self._positives[-1, 0]), 1)
-        seen = _seen(n_others * drawn, n_others, rng) / n_others
-        better = seen + (1 - self.training_share) * (1 - seen)
-        recall = self._estimate([drawn.mean()], seen, better)
+        seen = [_seen(n_others * drawn, n_others, rng) / n_others for drawn in (counted, by_curve)]
+        recall = self._estimate([expected], *seen, seen[0] + (1 - self.training_share) * (1 - seen[0]))
         return {"recall": recall, "lift": Estimate(*(value * n_rows / n_flagged for value in recall))}
 
     def _counted(self, n_flagged, costs, rng):
