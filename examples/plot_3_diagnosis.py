@@ -32,7 +32,7 @@ y_few = hide_labels(y, labeled=40, random_state=0)  # None where there is no dia
 # Let the labels choose
 # ---------------------
 # ``AutoClassifier`` scores each labeled patient with models that were not fitted to that patient, and combines the
-# better methods. ``"small"`` takes a few fast ones; the default tries a dozen.
+# better methods. ``"small"`` takes a few fast ones; the default tries nine.
 model = TableClassifier(AutoClassifier("small", random_state=0), positive="malignant", random_state=0)
 rows = model.encode(X, y_few)
 model.fit_encoded(rows)

@@ -91,7 +91,8 @@ def test_readme():
 
 def test_auto():
     page = "docs/methods/auto.md"
-    cells = pd.read_csv(QUALITY / "experience.csv")
+    # Cells of earlier runs have no ensemble, and one method more.
+    cells = pd.read_csv(QUALITY / "experience.csv").dropna(subset=["AutoClassifier"]).dropna(axis="columns")
     known = ["table", "amount", "n_rarest", "n_columns", "components", "neighbors"]
     equals = "AutoClassifier, members start as equals"
     aucs = cells.drop(columns=[*known, equals])
@@ -106,7 +107,7 @@ def test_auto():
     below = by_table["AutoClassifier"] - by_table.drop(columns="AutoClassifier").max(axis=1)
     assert not missing(page, [str((below < -0.02).sum()), str(len(cells)), str(len(by_table))])
     assert not missing(page, [short(cells[equals].mean(), 4)])
-    rivals = {"extra trees + components": 0.004, "CatBoost": 0.001, "tree AUC boosting + components": 0.001}
+    rivals = {"CatBoost": 0.0015, "extra trees + components": 0.001}
     for other, level in rivals.items():
         assert not missing(page, [f"{100 * (aucs['AutoClassifier'] > aucs[other]).mean():.0f}"])
         assert wilcoxon(by_table["AutoClassifier"], by_table[other]).pvalue < level
@@ -116,7 +117,7 @@ def test_auto():
     means = former.groupby("amount")[["former", "AutoClassifier"]].mean().to_numpy().ravel()
     assert not missing(page, [short(score, 4) for score in [*means, former["former"].mean()]])
     by_table = former.groupby("table")[["former", "AutoClassifier"]].mean()
-    assert wilcoxon(by_table["AutoClassifier"], by_table["former"]).pvalue < 0.001
+    assert wilcoxon(by_table["AutoClassifier"], by_table["former"]).pvalue < 0.005
 
 
 def test_positives_only_start_as_equals():
@@ -127,8 +128,10 @@ def test_positives_only_start_as_equals():
 
 def test_other_learners():
     page = "docs/methods/auto.md"
-    cells = pd.read_csv(QUALITY / "experience.csv")[["table", "amount", "AutoClassifier"]]
-    rivals = pd.read_csv(QUALITY / "ring.csv").merge(cells, on=["table", "amount"])
+    rivals = pd.read_csv(QUALITY / "ring.csv")
+    is_ours = rivals["method"] == "AutoClassifier"
+    ours = rivals[is_ours].set_index(["table", "amount"])["auc"].rename("AutoClassifier")
+    rivals = rivals[~is_ours].join(ours, on=["table", "amount"])
     own = rivals[rivals["method"] == "CatBoost, own categories"].dropna()
     encoded = rivals[rivals["method"] == "CatBoost, 300 trees"].merge(own, on=["table", "amount"])
     assert not missing(page, [short(encoded["auc_x"].mean()), short(encoded["auc_y"].mean()), str(len(encoded))])
@@ -142,20 +145,20 @@ def test_other_learners():
 
 def test_features_of_all_rows():
     gains = representations.gains(pd.read_csv(QUALITY / "experience.csv"))
-    rows = [row for row in read("docs/unlabeled.md").splitlines() if row.count("|") == 10 and " to " in row]
+    rows = [row for row in read("docs/unlabeled.md").splitlines() if row.count("|") == 11 and " to " in row]
     assert len(rows) == len(gains) + 1  # the heading
-    half_a_digit = np.array([5e-5, *[5e-4] * 3, 0.5, *[5e-4] * 2, 5e-3]) * 1.01
+    half_a_digit = np.array([0.0, 5e-5, *[5e-4] * 3, 0.5, *[5e-4] * 2, 5e-3]) * 1.01
     for row, (_, found) in zip(rows[1:], gains.iterrows()):
         cells = [cell.strip(" %") for cell in row.split("|")[1:-1]]
-        shown = [float(cell) for cell in (cells[1], *cells[3:7], *cells[7].split(" to "), cells[8])]
-        expected = found[["auc", 0.01, 0.05, 0.15, "better", "low", "high", "predicted"]].to_numpy(dtype=float)
-        expected[4] *= 100
+        shown = [float(cell) for cell in (*cells[2:4], *cells[4:8], *cells[8].split(" to "), cells[9])]
+        expected = found[["cells", "auc", 0.01, 0.05, 0.15, "better", "low", "high", "predicted"]].to_numpy(dtype=float)
+        expected[5] *= 100
         assert (np.abs(shown - expected) <= half_a_digit).all()
 
 
 def test_unlabeled_rows():
     cells = pd.read_csv(QUALITY / "experience.csv")
-    gain = cells["extra trees, leaf 1 + components"] - cells["extra trees"]
+    gain = (cells["extra trees, leaf 1 + components"] - cells["extra trees"]).dropna()
     counts = [len(gain), (gain > 0.01).sum(), (gain < -0.01).sum()]
     assert not missing("docs/unlabeled.md", [str(count) for count in counts])
 

@@ -4,7 +4,8 @@
     python -m benchmarks.quality.experience CELLS --write   # and trials.json, and the experience of the package
 
 CELLS has a folder for each task. Every figure leaves one table out: the weights of its members come from what was
-learned on the other tables, those of CELLS and those of trials.json, which holds what earlier runs found. `--portfolio`
+learned on the other tables, those of CELLS and those of trials.json, which holds what earlier runs found. Rows of
+experience.csv that CELLS does not have stay, without the ensemble, whose ranks are not kept. `--portfolio`
 searches a list of members on one half of the tables, and judges it on the other, beside the default members.
 """
 
@@ -40,7 +41,7 @@ FILES = {
 }
 TRIALS = Path(__file__).with_name("trials.json")
 PACKAGE = Path(__file__).parents[2] / "src" / "fewlabel" / "auto" / "experience.json"
-# Steepness 15 to 120, noise .5 to 3 and 3 to 8 members were tried: the mean changes by .001 around this rule.
+# Steepness 10 to 120, noise .5 to 4 and 3 to 12 members were tried: the mean changes by .002 around this rule.
 RULE = {"steepness": 30, "noise": 2.0, "most": 5}
 _RIDGE = 5.0  # slopes are shrunken as by this many tables without one
 # Share of a covariance that is taken from its diagonal alone: there are few tables.
@@ -345,6 +346,28 @@ def table_of(names, cells, task):
     return pd.DataFrame(rows)
 
 
+def with_earlier(scores, path):
+    """The rows, and those of a file that they do not replace, without the scores of an ensemble.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        As made by `table_of`.
+    path : Path
+        Written by an earlier run, or not there.
+
+    Returns
+    -------
+    DataFrame
+    """
+    if not path.exists():
+        return scores
+    earlier = pd.read_csv(path)
+    earlier = earlier.drop(columns=[name for name in earlier if name.startswith(ENSEMBLE)])
+    both = pd.concat([scores, earlier]).drop_duplicates(["table", "amount"])
+    return both.sort_values(["table", "amount"], ignore_index=True)
+
+
 def judge_portfolio(names, cells, task, seed=0):
     """Mean AUC of a list that greedy search finds on half of the tables, and of the default one, on the other half."""
     usual = usual_members(names, task)
@@ -404,7 +427,7 @@ def main():
             continue
         names, cells = read_cells(options.cells / task)
         scores = table_of(names, cells, task)
-        scores.round(4).to_csv(FILES[task], index=False)
+        with_earlier(scores, FILES[task]).round(4).to_csv(FILES[task], index=False)
         print(f"{task}: {len(cells)} cells of {scores['table'].nunique()} tables")
         print(compare(scores).round(4).to_string())
         if options.portfolio:

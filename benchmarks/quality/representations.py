@@ -54,29 +54,28 @@ def gains(scores):
     Parameters
     ----------
     scores : DataFrame
-        As in experience.csv.
+        As in experience.csv. Cells that lack a method do not count for its pair.
 
     Returns
     -------
     DataFrame
-        Indexed by the method with the features: `auc` of the one without them, mean gain by share of labels, share of
-        the cells that are `better`, `low` and `high` (5% and 95% quantiles), `p` of a Wilcoxon test, `predicted` (share
-        of the variance that is explained on tables left out), and what a `rule` adds to the better of both, that uses
-        the features where a gain is predicted.
+        Indexed by the method with the features: number of `cells`, `auc` of the method without them, mean gain by share
+        of labels, share of the cells that are `better`, `low` and `high` (5% and 95% quantiles), `p` of a Wilcoxon test
+        over tables, `predicted` (share of the variance that is explained on tables left out), and what a `rule` adds to
+        the better of both, that uses the features where a gain is predicted.
     """
-    known = describe(scores)
-    tables = scores["table"].to_numpy()
     rows = {}
     for without, method in PAIRS:
-        gain = (scores[method] - scores[without]).to_numpy()
-        by_ridge, by_mean = predict(known, gain, tables)
-        by_rule = np.where(by_ridge > 0, scores[method], scores[without]).mean()
-        row = {"without": without, "auc": scores[without].mean()}
-        row |= {amount: gain[scores["amount"] == amount].mean() for amount in sorted(set(scores["amount"]))}
+        pair = scores.dropna(subset=[without, method])
+        gain = (pair[method] - pair[without]).to_numpy()
+        by_ridge, by_mean = predict(describe(pair), gain, pair["table"].to_numpy())
+        by_rule = np.where(by_ridge > 0, pair[method], pair[without]).mean()
+        row = {"without": without, "cells": len(pair), "auc": pair[without].mean()}
+        row |= {amount: gain[pair["amount"] == amount].mean() for amount in sorted(set(pair["amount"]))}
         row |= {"better": (gain > 0).mean(), "low": np.quantile(gain, 0.05), "high": np.quantile(gain, 0.95)}
-        row |= {"p": wilcoxon(gain).pvalue}
+        row |= {"p": wilcoxon(pd.Series(gain).groupby(pair["table"].to_numpy()).mean()).pvalue}
         row |= {"predicted": 1 - ((gain - by_ridge) ** 2).sum() / ((gain - by_mean) ** 2).sum()}
-        rows[method] = row | {"rule": by_rule - scores[[without, method]].mean().max()}
+        rows[method] = row | {"rule": by_rule - pair[[without, method]].mean().max()}
     return pd.DataFrame(rows).T
 
 

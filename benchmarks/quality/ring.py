@@ -5,10 +5,10 @@
 FOLDER holds the tables of `benchmarks.quality.tables`; `pip install perpetual xrfm pytabkit autogluon.tabular` and
 `pip install --no-deps pfns==0.3.0` give the rivals, in an environment of their own. The weights of TabPFN 1 are in the
 source archive of pfns 0.3.0; TABPFN names the folder that it was unpacked to. Adds rows to ring.csv: the test AUC of a
-method that was fitted to the labeled rows of a cell, drawn at random from those of experience.csv, where
-AutoClassifier's AUC is; its experience is without the table. Methods have their defaults, CatBoost 300 trees, AutoGluon
-60 seconds on one core. Columns are encoded as AutoClassifier sees them; "CatBoost, own categories" and AutoGluon see
-words as they are. A method that is not installed is left out, and added by a later run.
+method that was fitted to the labeled rows of a cell, drawn at random from those of experience.csv, and the AUC that
+AutoClassifier has there; its experience is without the table. Methods have their defaults, CatBoost 300 trees,
+AutoGluon 60 seconds on one core. Columns are encoded as AutoClassifier sees them; "CatBoost, own categories" and
+AutoGluon see words as they are. A method that is not installed is left out, and added by a later run.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.quality.cells import encode, sample
-from benchmarks.quality.experience import FILES
+from benchmarks.quality.experience import ENSEMBLE, FILES
 from fewlabel.auto.members import BINARY
 
 FILE = Path(__file__).with_name("ring.csv")
@@ -166,13 +166,19 @@ def main():
     parser.add_argument("--cells", type=int, default=30)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    cells = pd.read_csv(FILES[BINARY])[["table", "amount"]].sample(frac=1.0, random_state=0)[: options.cells]
+    cells = pd.read_csv(FILES[BINARY]).dropna(subset=[ENSEMBLE]).sample(frac=1.0, random_state=0)[: options.cells]
     done = set()
     if FILE.exists():
         done = set(pd.read_csv(FILE)[["table", "amount", "method"]].itertuples(index=False, name=None))
-    for name, amount in cells.itertuples(index=False, name=None):
+    for name, amount, auc in cells[["table", "amount", ENSEMBLE]].itertuples(index=False, name=None):
+        if (name, amount, ENSEMBLE) not in done:
+            _append((name, amount, ENSEMBLE, auc, np.nan))
         for row in fit_cell(name, amount, options.tables, done):
-            pd.DataFrame([row], columns=COLUMNS).round(4).to_csv(FILE, mode="a", header=not FILE.exists(), index=False)
+            _append(row)
+
+
+def _append(row):
+    pd.DataFrame([row], columns=COLUMNS).round(4).to_csv(FILE, mode="a", header=not FILE.exists(), index=False)
 
 
 if __name__ == "__main__":

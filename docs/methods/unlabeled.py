@@ -12,7 +12,7 @@ RESULTS = Path(__file__).parents[2] / "benchmarks" / "quality" / "experience.csv
 
 def main():
     cells = pd.read_csv(RESULTS)
-    gain = cells["extra trees, leaf 1 + components"] - cells["extra trees"]
+    gain = (cells["extra trees, leaf 1 + components"] - cells["extra trees"]).dropna()
     by_table = gain.groupby(cells["table"]).mean().sort_values(ascending=False)
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axis = figure.subplots()
