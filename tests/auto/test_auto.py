@@ -219,6 +219,8 @@ def test_positives_only(cancer):
     assert model.headline_["population"] == "unlabeled rows"
     given = AutoClassifier("small", prior=0.3, **QUICK).fit(X, pd.Series(few, dtype="Int64").mask(few < 0))
     assert given.prior_ == 0.3
+    # Also a method of labeled rows alone ranks the positives against the unlabeled rows.
+    assert given.leaderboard_["uses_unlabeled"].all()
     assert abs(np.mean(given.predict(X[hidden]) == 1) - 0.3) < 0.15
 
 

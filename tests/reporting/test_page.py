@@ -10,6 +10,7 @@ from fewlabel.active import BatchQuery
 from fewlabel.metrics.shares import wilson
 from fewlabel.reporting.curves import confusion
 from fewlabel.reporting.figures import plain
+from fewlabel.reporting.render import render
 from fewlabel.reporting.sentences import good_for
 
 
@@ -40,6 +41,13 @@ def test_one_call_gives_a_page_a_file_and_a_view(page, tmp_path):
     assert view.startswith("<iframe")
     assert "<script" not in view
     assert page.metrics["next_rows"]
+
+
+def test_commands_in_sentences_are_code_and_names_stay_text(page):
+    summary = {**page.summary, "cautions": ["label `fewlabel audit <b>`", "a ` alone"]}
+    text = render(summary)
+    assert "label <code>fewlabel audit &lt;b&gt;</code>" in text
+    assert "a ` alone" in text
 
 
 def test_other_models_are_refused(rows):

@@ -211,8 +211,8 @@ class Training:
         return float(np.mean([1 - len(fold.left_out) / len(self.y) for fold in self.folds(1)]))
 
     def uses_unlabeled(self, member):
-        """Whether a member learns from unlabeled rows, if there are any."""
-        return member.learns == ALL and (len(self.unlabeled) > 0 or self.task == POSITIVE_UNLABELED)
+        """Whether a member learns from unlabeled rows, if there are any; with positives only, every one does."""
+        return self.task == POSITIVE_UNLABELED or (member.learns == ALL and len(self.unlabeled) > 0)
 
     def folds(self, n_repeats):
         """The folds of each repeat; there is one repeat if rows are ordered by time."""

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,9 @@ from fewlabel.types import PlainDict
 if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
+    from markupsafe import Markup
 
+_CODE = re.compile("`([^`]+)`")
 _LONGEST = 80  # characters of a name; the tooltip shows more
 
 
@@ -133,6 +136,7 @@ def _environment() -> "Environment":
     environment.globals.update(figure_names=FIGURES, number_texts=number_texts)
     environment.filters["short"] = _short
     environment.filters["named"] = class_name
+    environment.filters["coded"] = _coded
     # A line break or a bar would end a cell of a table in Markdown.
     environment.filters["cell"] = lambda text: " ".join(str(text).split()).replace("|", "\\|")
     # JSON's texts are valid in Python source, too.
@@ -143,6 +147,14 @@ def _environment() -> "Environment":
 def render_template(name: str, **values: object) -> str:
     """Fill a template of this package."""
     return _environment().get_template(name).render(values)
+
+
+def _coded(text: str) -> "Markup":
+    """A sentence as HTML, with what stands between backticks as code."""
+    from markupsafe import Markup, escape
+
+    # Escaped first: a sentence may hold names of the user, which must stay text.
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def _short(text: object, most: int = _LONGEST) -> str:
