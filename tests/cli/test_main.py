@@ -200,7 +200,7 @@ def test_the_whole_demo_in_a_pipe(tmp_path):
     table = demo_job.breast_cancer(0.1, 0)
     model = fewlabel.load(tmp_path / "model.fewlabel")
     found = fewlabel.auc_confidence_interval(table.y_test, model.decision_function(table.X_test))
-    assert f"AUC {found.auc:.3f} ({found.low:.3f} to {found.high:.3f})" in done.stdout
+    assert f"AUC {found.auc:.3f} (95% interval {found.low:.3f} to {found.high:.3f})" in done.stdout
     assert found.auc > 0.95
 
 

@@ -212,7 +212,7 @@ def test_costs_are_those_of_a_run_for_each_pair(graph, directed, cost, seed):
     neighbors, lengths = graph
     codes = np.where(np.random.default_rng(seed).random(len(neighbors)) < 0.3, 1, -1)
     codes[seed % len(codes)] = 1
-    expected = reference.labels(as_edges(neighbors, lengths, directed), codes, cost, "direct", 1.0)
+    expected = reference.labels(as_edges(neighbors, lengths, directed), codes, cost, "cheapest", 1.0)
     adjacency = paths.adjacency(neighbors, lengths, directed)
     found, origin, *_ = paths.shortest_paths(*adjacency, np.flatnonzero(codes > 0), cost == "exponential")
     for i, (total, _) in enumerate(expected):

@@ -131,7 +131,7 @@ class PresentVersion(AllMethods):
     former: Mapping[str, str] = {}
     figures = ()
     compared = ()
-    repeats = 1
+    repeats = 2
 
 
 SUITE = Suite(

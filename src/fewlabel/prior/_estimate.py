@@ -128,8 +128,8 @@ def estimate_class_prior(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> y_pu = hide_labels(y, labeled=100, mechanism="positives-only", random_state=0)
     >>> estimate = estimate_class_prior(X, y_pu, random_state=0)
-    >>> print(f"{estimate.low:.2f} to {estimate.high:.2f}, in truth {y[y_pu == -1].mean():.2f}")
-    0.22 to 0.62, in truth 0.55
+    >>> print(f"at most {estimate.high:.2f}, in truth {y[y_pu == -1].mean():.2f}")
+    at most 0.63, in truth 0.55
     """
     check_choice("method", method, ("auto", "bbe", "dedpul", "en", "energy"))
     check_choice("setting", setting, get_args(Setting))
@@ -158,10 +158,10 @@ def estimate_class_prior(
             answers = {method: prior}
     # From 0 to 1 without any score, of which there was a warning already.
     if _WIDE < high - low < 1:
+        known = f"at most {high:.2f}" if low == 0 else f"{low:.2f} to {high:.2f}"
         warnings.warn(
-            f"the data say little about the class prior, somewhere from {low:.2f} to {high:.2f}: labeled positives and "
-            "unlabeled rows overlap, or there are few of them. Label 50 random rows of the table, or try a range of "
-            "priors; too small is safer than too large",
+            f"the data say little about the class prior ({known}). Label 50 random rows of the table, or try a range "
+            "of priors; too small is safer than too large",
             PriorWarning,
             stacklevel=2,
         )
