@@ -306,17 +306,19 @@ TRIED_FIRST = (
 )
 # With two classes or more the others are as good without these: in `benchmarks.quality.experience` adding them changes
 # the mean AUC of the ensemble by less than .001.
-_BY_NAME_ONLY = (
-    *("naive Bayes", "RankBoost", "nearest neighbors", "quadratic SVM", "random forest", "extra trees", "XGBoost"),
-    *("LightGBM", "tree AUC boosting", "PNU-AUCBoost", "SAMULT", "label spreading", "histogram boosting"),
+_NO_GAIN = (
+    *("naive Bayes", "RankBoost", "nearest neighbors", "quadratic SVM", "extra trees", "XGBoost", "LightGBM"),
+    *("tree AUC boosting", "PNU-AUCBoost", "SAMULT", "label spreading", "histogram boosting"),
     *("additive boosting", "long additive boosting"),
 )
-_FOR_MANY_CLASSES = "random forest"  # whose probabilities are among the best there
 # Relatives of other members, with two fifths of the CPU time: with two classes the ensemble is as good without them.
-_NOT_FOR_TWO_CLASSES = (
-    *("logistic regression on graph features", "CatBoost + components"),
-    "extra trees + graph features",
-)
+_RELATIVES = ("logistic regression on graph features", "CatBoost + components", "extra trees + graph features")
+# Members that are tried if `portfolio` names them. Of many classes a forest's probabilities are among the best.
+_BY_NAME_ONLY = {
+    BINARY: (*_NO_GAIN, *_RELATIVES, "random forest"),
+    MULTICLASS: _NO_GAIN,
+    POSITIVE_UNLABELED: (),
+}
 _BEST_ADDITIVE = (
     "additive boosting",
     "long additive boosting",
@@ -348,13 +350,7 @@ def default_members():
 
 def _is_usual(member, task):
     """Whether a member is tried by default."""
-    if task == POSITIVE_UNLABELED:
-        return True
-    if task == MULTICLASS and member.name == _FOR_MANY_CLASSES:
-        return True
-    if task == BINARY and member.name in _NOT_FOR_TWO_CLASSES:
-        return False
-    return member.name not in _BY_NAME_ONLY
+    return member.name not in _BY_NAME_ONLY[task]
 
 
 def available(task, has_unlabeled=True):
