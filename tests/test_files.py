@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fewlabel import file_sets
-from fewlabel.files import arrow_batches, column_names, read_file
+from fewlabel.files import arrow_batches, column_names, long_fields, read_file
 from fewlabel.text import did_you_mean, distinct
 
 fields = st.lists(st.text(alphabet='ab,"\n;ü', min_size=1, max_size=6), min_size=2, max_size=4)
@@ -25,6 +25,24 @@ def test_names_and_rows_with_separators_and_line_breaks(row, encoding):
             csv.writer(file, delimiter="\t", lineterminator="\n").writerows([row, row])
         assert column_names(path, encoding=encoding) == row
         assert len(read_file(path, encoding=encoding)) == 1
+
+
+def test_long_fields_are_read_without_a_change_of_the_process(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n" + "x" * 200_000 + ",1\n")
+    before = csv.field_size_limit(1000)  # another program's choice
+    try:
+        assert len(read_file(path)) == 1
+        assert csv.field_size_limit() == 1000
+        first = long_fields()
+        second = long_fields()
+        with first:
+            second.__enter__()
+        assert csv.field_size_limit() > 200_000  # the second reader is at work
+        second.__exit__(None, None, None)
+        assert csv.field_size_limit() == 1000
+    finally:
+        csv.field_size_limit(before)
 
 
 def test_nearest_names():

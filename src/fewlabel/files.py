@@ -10,6 +10,7 @@ import io
 import itertools
 import os
 import secrets
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -31,8 +32,9 @@ MISSING = frozenset(
     "#N/A,#N/A N/A,#NA,-1.#IND,-1.#QNAN,-NaN,-nan,1.#IND,1.#QNAN,<NA>,N/A,NA,NULL,NaN,None,n/a,nan,null".split(",")  # noqa: SIM905
 ) | {""}
 AnyPath = str | os.PathLike[str]
-# By default Python refuses a text of more than 128 KiB, for the whole process.
-csv.field_size_limit(2**30)
+_LONGEST_FIELD = 2**30
+_limit_lock = threading.Lock()
+_limits_before: list[int] = []  # one per reader; the first is the limit of the process
 
 
 def read_file(
@@ -192,9 +194,25 @@ class _Recoded(io.RawIOBase):
         return len(content)
 
 
+@contextlib.contextmanager
+def long_fields() -> Iterator[None]:
+    """Let `csv` read fields of up to 1 GiB: by default it refuses those of more than 128 KiB.
+
+    The limit is one of the whole process, so the last reader of all threads restores it.
+    """
+    with _limit_lock:
+        _limits_before.append(csv.field_size_limit(_LONGEST_FIELD))
+    try:
+        yield
+    finally:
+        with _limit_lock:
+            csv.field_size_limit(_limits_before.pop())
+
+
 def skip_header(file: IO[bytes], separator: str) -> None:
     """Read the first row of a text file, with the line breaks in quoted names."""
-    next(csv.reader(map(bytes.decode, file), delimiter=separator))
+    with long_fields():
+        next(csv.reader(map(bytes.decode, file), delimiter=separator))
 
 
 def _written_names(path: Path, separator: str, encoding: str | None) -> list[str]:
@@ -208,7 +226,7 @@ def _written_names(path: Path, separator: str, encoding: str | None) -> list[str
 def _text_rows(path: Path, separator: str, encoding: str | None = None) -> Iterator[tuple[int, list[str]]]:
     """Rows of a text file, without blank lines, and the line in which each of them starts."""
     line = 1
-    with open_utf8(path, encoding) as file:
+    with long_fields(), open_utf8(path, encoding) as file:
         lines = itertools.chain(map(bytes.decode, file), [_END])
         rows = csv.reader(lines, delimiter=separator)
         try:

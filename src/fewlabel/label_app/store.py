@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from fewlabel.active.answers import ANSWER, COLUMNS, UNDO, guarded, one_line, recovery_file, unguarded
 from fewlabel.exceptions import TableError
-from fewlabel.files import atomic_write
+from fewlabel.files import atomic_write, long_fields
 
 _HEADER = ",".join(COLUMNS)
 # Before there were labelers.
@@ -342,7 +342,8 @@ def _entry(line: bytes, n_fields: int) -> Entry | None:
 
 def _fields(line: bytes) -> list[str] | None:
     try:
-        [fields] = csv.reader([line.decode("utf-8-sig").rstrip("\r")], strict=True)
+        with long_fields():
+            [fields] = csv.reader([line.decode("utf-8-sig").rstrip("\r")], strict=True)
     except (csv.Error, UnicodeDecodeError, ValueError):
         return None
     return fields
