@@ -130,7 +130,7 @@ def distribution_free(rows, ranks, share):
     """The AUC by these labels alone, and the ends of its 95% interval for a model of all labels.
 
     With more than two classes they are means over the classes, each against the others. This interval is too wide,
-    because errors of classes partly cancel; a bootstrap covered 45 of 51 true values (14 tables).
+    because errors of classes partly cancel.
     """
     if ranks.shape[1] > 1:
         found = []
