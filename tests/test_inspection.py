@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 
 import fewlabel
 from fewlabel import PNUAUCBoostClassifier, hide_labels
-from fewlabel.inspection import _texts, plot_range, plot_shape_functions, scorecard
+from fewlabel.inspection import plot_range, plot_shape_functions, scorecard
+from fewlabel.tables.scorecards import _texts
 
 BOOSTERS = [name for name, cls in fewlabel.all_estimators() if hasattr(cls, "shape_functions_")]
 
@@ -161,6 +162,24 @@ def test_other_models_are_refused_with_a_remedy(look, data, booster):
         look(search)
     with pytest.raises(NotFittedError, match="call fit first"):
         look(PNUAUCBoostClassifier())
+
+
+def test_every_additive_model_is_shown_in_the_names_of_its_columns(data, tmp_path):
+    assert fewlabel.scorecard is scorecard
+    X, y = data
+    X = X.iloc[:, :5]
+    auto = fewlabel.AutoClassifier(interpretable=True, n_repeats=1, random_state=0).fit(X, y)
+    booster = fewlabel.PNUAUCBoostClassifier(n_estimators=20, random_state=0)
+    table = fewlabel.TableClassifier(booster, random_state=0).fit(X, y)
+    for model in (auto, table):
+        fewlabel.save(model, tmp_path / "model.fewlabel")
+        loaded = fewlabel.load(tmp_path / "model.fewlabel")
+        card = scorecard(model)
+        pd.testing.assert_frame_equal(scorecard(loaded), card)
+        assert set(card["column"].iloc[1:]) <= set(X)
+        for shown in (model, loaded):
+            figure = plot_shape_functions(shown, max_columns=2)
+            assert {axes.get_xlabel() for axes in figure.axes} <= set(X)
 
 
 # Pictures ---------------------------------------------------------------------------------------------------

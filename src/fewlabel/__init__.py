@@ -75,7 +75,7 @@ _FUNCTIONS = {
     "pu_auc_score": "fewlabel.metrics",
     "contributions": "fewlabel.inspection",
     "plot_shape_functions": "fewlabel.inspection",
-    "scorecard": "fewlabel.tables.scorecards",
+    "scorecard": "fewlabel.inspection",
 }
 _MODULES = (
     "active",

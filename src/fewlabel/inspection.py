@@ -1,12 +1,14 @@
 """Inspection of additive models: one plot, or one block of a scorecard, per column."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from fewlabel.tables.scorecards import contributions, functions_by_importance, scorecard, with_functions
 from fewlabel.text import listed
+
+__all__ = ["contributions", "plot_range", "plot_shape_functions", "scorecard"]
 
 # Distinguishable for color-blind readers.
 _LINE = "#0072B2"
@@ -24,7 +26,7 @@ def plot_shape_functions(
     Parameters
     ----------
     model : estimator
-        A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`.
+        As in :func:`scorecard`. A category of a `TableClassifier` has a panel of its own.
     columns : sequence of str or int, default=None
         The columns to draw, by name or position. By default the most important ones.
     max_columns : int, default=6
@@ -52,7 +54,7 @@ def plot_shape_functions(
     >>> len(figure.axes)
     4
     """
-    functions = _choose(_by_importance(model), columns, max_columns)
+    functions = _choose(functions_by_importance(with_functions(model)), columns, max_columns)
     if axes is None:
         figure, axes = _new_panels(len(functions))
     else:
@@ -67,152 +69,6 @@ def plot_shape_functions(
         _draw(panel, function)
     axes[0].legend(loc="best", frameon=False, fontsize="small")
     return figure
-
-
-def scorecard(model: Any, *, points: float = 20, base: float = 600) -> pd.DataFrame:
-    r"""Convert an additive model to a scorecard: points for the interval that the value of each column falls into.
-
-    The points of a row sum to ``base + points * log2(odds)``, where the odds are the calibrated odds of the positive
-    class. This is an increasing function of the decision function, so the points give the same ranking (up to rounding
-    errors: sums that differ by less than about 1e-12 of their size may change places).
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`, or a fitted
-        :class:`fewlabel.TableClassifier` that is one, such as the model of ``fewlabel fit --method pnu-aucboost``.
-    points : float, default=20
-        Number of points that doubles the odds.
-    base : float, default=600
-        Number of points at even odds.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``column``, ``interval`` (text), ``low``, ``high`` and ``points``. A value x falls into the interval
-        with ``low < x <= high``; the row ``missing``, whose bounds are NaN, is for missing values. The first row,
-        ``(base)``, is added for every row of the data. The most important columns come first.
-
-    See Also
-    --------
-    plot_shape_functions : The same functions as plots.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from fewlabel import PNUAUCBoostClassifier
-    >>> from fewlabel.inspection import scorecard
-    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> card = scorecard(PNUAUCBoostClassifier(n_estimators=20, random_state=0).fit(X, y))
-    >>> card.columns.tolist()
-    ['column', 'interval', 'low', 'high', 'points']
-    >>> card["column"].iloc[0]
-    '(base)'
-    """
-    # A table classifier, which knows the names of the columns.
-    if hasattr(model, "scorecard"):
-        return model.scorecard(points=points, base=base)
-    functions = _by_importance(model)
-    scale, start = check_points(model, points, base)
-    rows = [("(base)", "", np.nan, np.nan, start)]
-    for function in functions:
-        for low, high, text, value in step_intervals(function.edges, function.values, function.missing):
-            rows.append((function.name, text, low, high, scale * value))
-    return pd.DataFrame(rows, columns=["column", "interval", "low", "high", "points"])
-
-
-def check_points(model: Any, points: float, base: float) -> tuple[float, float]:
-    """Points per unit of the score of an additive model, and the points that every row starts with.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted stump booster.
-    points, base : float
-        As in :func:`scorecard`.
-
-    Returns
-    -------
-    scale, start : float
-
-    Raises
-    ------
-    ValueError
-        If `points` is not positive, or the scores do not increase with the odds.
-    """
-    if not points > 0:
-        raise ValueError(
-            f"points={points!r} should be greater than 0: it is the number of points that doubles the odds, e.g. 20"
-        )
-    slope, intercept = map(float, model.calibration_)
-    if not slope > 0:
-        raise ValueError(
-            f"the model's calibrated slope is {slope:g}: its scores do not increase with the odds on the labeled "
-            "rows, so points would not correspond to odds. Fit it on more labeled rows"
-        )
-    # `points` double the odds: so many points per unit of the log-odds.
-    factor = float(points / np.log(2))
-    log_odds = slope * float(model.offset_) + intercept
-    return factor * slope, base + factor * log_odds
-
-
-def contributions(model: Any, X: Any) -> np.ndarray:
-    """What each column adds to the score of each row: the values of the step functions of an additive model.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted stump booster, such as :class:`fewlabel.PNUAUCBoostClassifier`.
-    X : array-like of shape (n_samples, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-        With ``model.offset_`` the rows sum to ``model.decision_function(X)``, up to rounding errors.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from fewlabel import PNUAUCBoostClassifier
-    >>> from fewlabel.inspection import contributions
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = PNUAUCBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
-    >>> parts = contributions(model, X)
-    >>> bool(abs(parts.sum(axis=1) + model.offset_ - model.decision_function(X)).max() < 1e-12)
-    True
-    """
-    X = np.asarray(X, dtype=np.float64)
-    parts = np.zeros(X.shape)
-    for function in _by_importance(model):
-        column = X[:, function.column]
-        steps = np.asarray(function.values)[np.searchsorted(function.edges, column)]
-        parts[:, function.column] = np.where(np.isnan(column), function.missing, steps)
-    return parts
-
-
-def _by_importance(model):
-    """The model's shape functions, the most important column first."""
-    from sklearn.exceptions import NotFittedError
-
-    name = type(model).__name__
-    try:
-        functions = model.shape_functions_
-    except NotFittedError:
-        raise NotFittedError(f"this {name} is not fitted yet: call fit first") from None
-    except AttributeError as error:
-        deep_trees = hasattr(type(model), "shape_functions_")
-        reason = str(error) if deep_trees else _remedy(model)
-        raise TypeError(f"{name} is not a sum of step functions: {reason}") from None
-    importances = np.asarray(model.feature_importances_)
-    return sorted(functions, key=lambda f: (-importances[f.column], f.column))
-
-
-def _remedy(model):
-    if hasattr(model, "steps"):
-        return "pass the booster inside the pipeline, pipeline[-1]"
-    if hasattr(model, "best_estimator_"):
-        return "pass the best booster, search.best_estimator_"
-    return "pass a fitted stump booster such as PNUAUCBoostClassifier"
 
 
 def _choose(functions, columns, max_columns):
@@ -297,37 +153,3 @@ def plot_range(edges):
     # An eighth of the range; of a single cut, of its size.
     room = (last - first) / 8 or abs(first) / 8 or 1.0
     return first - room, last + room
-
-
-def step_intervals(edges: Any, values: Any, missing: float) -> Iterator[tuple[float, float, str, float]]:
-    """Low, high, text and value of each interval of a step function, the missing values last.
-
-    Parameters
-    ----------
-    edges, values : array-like
-    missing : float
-
-    Yields
-    ------
-    low, high : float
-    text : str
-    value : float
-    """
-    edges = np.asarray(edges, dtype=float)
-    # A cut at +inf only separates missing values from the others.
-    bounds = [-np.inf, *edges[edges < np.inf], np.inf]
-    texts = _texts(bounds)
-    for k in range(len(bounds) - 1):
-        high = bounds[k + 1]
-        closing = ")" if high == np.inf else "]"
-        yield bounds[k], high, f"({texts[k]}, {texts[k + 1]}{closing}", float(values[k])
-    yield np.nan, np.nan, "missing", float(missing)
-
-
-def _texts(bounds):
-    """The bounds with six digits, or as many as make them distinct."""
-    for digits in range(6, 17):
-        texts = [f"{bound:.{digits}g}" for bound in bounds]
-        if len(set(texts)) == len(bounds):
-            return texts
-    return [repr(float(bound)) for bound in bounds]

@@ -15,6 +15,7 @@ from fewlabel import (
     PUAdaBoostClassifier,
     TableClassifier,
     TreeAUCBoostClassifier,
+    scorecard,
 )
 
 BOOSTERS = (
@@ -109,7 +110,7 @@ def test_a_table_model_keeps_the_directions_of_its_columns():
     for age in np.linspace(-3, 3, 50):
         score.append(model.positive_proba(table.assign(age=age).iloc[:1])[0])
     assert (np.diff(score) >= 0).all()
-    card = model.scorecard()
+    card = scorecard(model)
     points = card[(card["column"] == "income") & (card["interval"] != "missing")]["points"]
     assert (np.diff(points) <= 0).all()
     auto.set_params(monotone={"city": 1})

@@ -21,6 +21,8 @@ class AdditiveMember:
     calibration_ : ndarray of shape (2,)
         Slope and intercept of the log-odds in its decision function.
     feature_importances_ : ndarray of shape (n_features,)
+    names : list of str
+        Of the features.
     ranks : Ranks or None
         From its decision function to the score of the ensemble; None of a booster that is the whole model.
     """
@@ -29,6 +31,7 @@ class AdditiveMember:
     offset_: float
     calibration_: np.ndarray
     feature_importances_: np.ndarray
+    names: list[str]
     ranks: Ranks | None
 
     @property
@@ -36,7 +39,7 @@ class AdditiveMember:
         functions = []
         for k, column in enumerate(self.steps.columns.tolist()):
             edges, values = self.steps.function(k)
-            functions.append(ShapeFunction(column, f"x{column}", edges, values, float(self.steps.missing[k])))
+            functions.append(ShapeFunction(column, self.names[column], edges, values, float(self.steps.missing[k])))
         return functions
 
     def decision_function(self, X: np.ndarray) -> np.ndarray:
@@ -71,4 +74,12 @@ def additive_member(model: FittedModel) -> AdditiveMember | None:
     steps, offset = additive
     first = model.score.steps[0]
     ranks = first.terms[0].steps[1] if isinstance(first, WeightedSum) else None
-    return AdditiveMember(steps, offset, np.array(known["calibration"]), np.array(known["importances"]), ranks)
+    names = model.names if model.encoder is None else model.encoder.features
+    return AdditiveMember(
+        steps,
+        offset,
+        calibration_=np.array(known["calibration"]),
+        feature_importances_=np.array(known["importances"]),
+        names=[f"x{k}" for k in range(model.score.n_inputs)] if names is None else list(names),
+        ranks=ranks,
+    )

@@ -58,9 +58,6 @@ def _shape(function: Any, table: pd.DataFrame, importance: float) -> PlainDict:
 
 def _card(booster: Any, table: pd.DataFrame) -> PlainDict:
     card = scorecard(booster, points=_POINTS, base=_BASE)
-    # The booster was fitted to an array: x3 is the fourth column.
-    names = {f"x{k}": str(name) for k, name in enumerate(table.columns)}
-    card["column"] = card["column"].replace(names)
     with_gaps = table.columns[table.isna().any()].map(str)
     columns = card_columns(card[(card["interval"] != "missing") | card["column"].isin(with_gaps)])
     shown = columns[:_MOST_BLOCKS]

@@ -364,7 +364,7 @@ def _histograms(held_out: _HeldOut, auto: AutoClassifier, unlabeled: np.ndarray)
 
 def _explained(model: TableClassifier, features: np.ndarray, seed: int) -> PlainDict:
     """Shape functions and a scorecard if the only member is additive, permutation importance otherwise."""
-    booster = additive_member(model.estimator_.model_)
+    booster = additive_member(model.model_)
     if booster is None:
         importances = advice.importances(model, features, seed)
         return {"explained": None, "importances": importances, "shape_functions": [], "scorecard": None}

@@ -22,7 +22,6 @@ from fewlabel.rows import Rows
 from fewlabel.tables.encoder import SpecialValues, TableEncoder
 from fewlabel.tables.kinds import as_moments
 from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
-from fewlabel.tables.scorecards import table_scorecard
 from fewlabel.types import Seed
 
 Callback = Callable[[int, int, str], None]
@@ -358,11 +357,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if self.model_ is not None:
             self.model_ = replace(self.model_, threshold=float(score), about={**self.model_.about, "rule": rule})
         return self
-
-    def scorecard(self, *, points: float = 20, base: float = 600) -> pd.DataFrame:
-        """Points for the values of each column, see :func:`fewlabel.inspection.scorecard`."""
-        check_is_fitted(self, "estimator_")
-        return table_scorecard(self, points=points, base=base)
 
     def explain(self, X: Any, *, max_rounds: int = 32, tol: float = 0.3) -> Explanation:
         """What each column adds to the score of each row.

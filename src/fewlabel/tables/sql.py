@@ -8,9 +8,8 @@ import pandas as pd
 from fewlabel.auto import AdditiveMember
 from fewlabel.exporting import Statement
 from fewlabel.exporting.sql import conditions, quoted
-from fewlabel.inspection import check_points
 from fewlabel.parts.columns import MISSING, OTHER, Column
-from fewlabel.tables.scorecards import additive_booster, round_card, table_scorecard
+from fewlabel.tables.scorecards import additive_booster, check_points, round_card, table_scorecard
 
 
 def scorecard_sql(
