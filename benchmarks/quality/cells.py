@@ -1,40 +1,36 @@
 """What each member of AutoClassifier, and candidates for it, achieve on tables whose labels are known.
 
-    FEWLABEL_DATA=folder python -m benchmarks.quality.cells TASK CELLS --tables FOLDER [--group present] [--minutes 25]
+    FEWLABEL_DATA=folder python -m benchmarks.quality.cells TASK CELLS --tables FOLDER [--group present] [--draws 5]
 
 TASK is "binary" (1%, 5% and 15% of the labels, at least five per class), "multiclass" (3 and 10 labels per class) or
 "positive-unlabeled" (30% of the positives). Tables are those of the registry and of `benchmarks.quality.tables`, at
-most 2,000 rows of each; unlabeled rows are the test rows. One file per table and choice of labels holds the out-of-fold
-and test scores of each member; members that are in the file are not run again. `benchmarks.quality.experience` compares
-portfolios and weights by these files.
+most 2,000 rows of each; unlabeled rows are the test rows. One file per table, amount of labels and draw holds the
+out-of-fold and test scores of each member; members that are in the file are not run again.
+`benchmarks.quality.experience` compares portfolios and weights by these files.
 """
 
 import argparse
+import itertools
 import json
 import time
 import warnings
 import zlib
-from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from catboost import CatBoostClassifier
 from scipy.special import log_softmax
-from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
-from sklearn.svm import SVC
 
 from benchmarks.harness.data import table
+from benchmarks.quality.candidates import CANDIDATES
 from fewlabel import TableEncoder
 from fewlabel.auto.attempts import attempt
 from fewlabel.auto.crossfit import Training, crossfit, refit, usual_repeats
-from fewlabel.auto.members import ALL, BINARY, MULTICLASS, POSITIVE_UNLABELED, Member, portfolio
+from fewlabel.auto.members import BINARY, MULTICLASS, POSITIVE_UNLABELED, portfolio
 from fewlabel.auto.views import learn_scale
 from fewlabel.datasets import list_datasets, registry
 from fewlabel.files import atomic_write
-from fewlabel.linear import LeastSquaresAUCClassifier
 from fewlabel.rows import Rows
 
 SHARES = (0.01, 0.05, 0.15)  # of the labels
@@ -71,65 +67,6 @@ MANY_CLASSES = (
     *("wine", "iris", "dermatology", "vowel", "svmguide4", "glass", "autos", "car", "anneal", "waveform"),
     *("pendigits", "dna", "shuttle", "optdigits", "ssl-COIL", "soybean", "letter"),
 )
-
-
-def _extra_trees(leaf):
-    return lambda context: ExtraTreesClassifier(context.n_trees, min_samples_leaf=leaf, random_state=context.seed)
-
-
-def _shrunken_logistic(context):
-    return LogisticRegression(C=0.03, max_iter=500)
-
-
-def _wide_svm(context):
-    return SVC(C=3.0, gamma=0.3 / context.n_columns, random_state=context.seed)
-
-
-def _least_squares(context):
-    return LeastSquaresAUCClassifier(risk="pn", alpha="cv", cv=4, basis="nystroem", random_state=context.seed)
-
-
-def _catboost(context):
-    return CatBoostClassifier(
-        min(2 * context.n_trees, 200),
-        depth=4,
-        l2_leaf_reg=10.0,
-        border_count=context.n_trees // 4,
-        rsm=min(1.0, np.clip(context.n_columns / 2, 10, 20) / context.n_columns),
-        thread_count=1,
-        verbose=False,
-        allow_writing_files=False,
-        random_seed=context.seed,
-    )
-
-
-def _candidate(name, family, view, make, tasks=(BINARY, MULTICLASS)):
-    return Member(name, family, view, ALL, make, tasks)
-
-
-CANDIDATES = (
-    _candidate("logistic on components C=.03", "linear", "spectral", _shrunken_logistic),
-    _candidate("SVM wide", "kernel", "scaled", _wide_svm),
-    _candidate("least-squares AUC + components", "kernel", "components", _least_squares, (BINARY,)),
-    _candidate("least-squares AUC + graph features", "kernel", "spectral", _least_squares, (BINARY,)),
-    _candidate("extra trees, leaf 1 + components", "forest", "components", _extra_trees(1), (BINARY,)),
-    _candidate("extra trees, leaf 3 + components", "forest", "components", _extra_trees(3), (MULTICLASS,)),
-    _candidate("extra trees, leaf 3 + graph features", "graph", "spectral", _extra_trees(3)),
-    _candidate("CatBoost depth 4 + components", "boosting", "components", _catboost),
-)
-
-
-def _on(view, suffix, names):
-    """Members for positives only, with features that all rows teach."""
-    of_name = {member.name: member for member in portfolio()}
-    return tuple(
-        of_name[name]._replace(name=f"{name} + {suffix}", view=view, learns=ALL, tasks=(POSITIVE_UNLABELED,))
-        for name in names
-    )
-
-
-CANDIDATES += _on("components", "components", ("RBF least-squares AUC", "extra trees", "tree PU boosting", "CatBoost"))
-CANDIDATES += _on("spectral", "graph features", ("logistic regression", "extra trees", "tree PU boosting"))
 # Dear, and no default members.
 SKIPPED = {
     BINARY: (
@@ -155,7 +92,7 @@ def names_of(task, tables):
         others = [name for name in others if _has_many_classes(tables, name)]
     others = list(np.random.default_rng(0).permutation(others))
     # In turn, so that a run that is cut short has tables of both kinds.
-    mixed = [name for four in zip_longest(own, others[::3], others[1::3], others[2::3]) for name in four]
+    mixed = [name for four in itertools.zip_longest(own, others[::3], others[1::3], others[2::3]) for name in four]
     return [str(name) for name in mixed if name is not None]
 
 
@@ -279,28 +216,28 @@ def read_cell(path):
     return cell
 
 
-def run(task, folder, tables, group, minutes, names=None):
+def run(task, folder, tables, group, minutes, names=None, n_draws=1):
     """Add the members that are missing to each cell, until the time is up."""
     folder.mkdir(parents=True, exist_ok=True)
     deadline = time.process_time() + 60 * minutes
     amounts = AMOUNTS[task]
-    # One amount of labels of each table, by its name, before the next.
-    for turn in range(len(amounts)):
+    # One amount of labels of each table, by its name, before the next; all amounts before the next draw.
+    for draw, turn in itertools.product(range(n_draws), range(len(amounts))):
         for name in names or names_of(task, tables):
             if time.process_time() > deadline:
                 return
             amount = amounts[(turn + zlib.crc32(name.encode())) % len(amounts)]
-            path = folder / f"{name}_{round(100 * amount)}_0.npz"
-            _complete(path, task, name, amount, tables, group)
+            path = folder / f"{name}_{round(100 * amount)}_{draw}.npz"
+            _complete(path, task, name, amount, draw, tables, group)
 
 
-def _complete(path, task, name, amount, tables, group):
+def _complete(path, task, name, amount, draw, tables, group):
     cell = read_cell(path) if path.exists() else {"about": {"members": []}}
     missing = [m for m in members_of(task, group) if m.name not in cell["about"].get("tried", [])]
     if not missing or cell["about"].get("too_wide"):
         return
-    X, few, codes = problem(task, name, amount, 0, tables)
-    about = cell["about"] | {"table": name, "amount": amount, "draw": 0, "n_columns": X.shape[1]}
+    X, few, codes = problem(task, name, amount, draw, tables)
+    about = cell["about"] | {"table": name, "amount": amount, "draw": draw, "n_columns": X.shape[1]}
     if "structure" not in about:
         about["structure"] = [round(value, 4) for value in structure(X)]
     about["tried"] = about.get("tried", []) + [m.name for m in missing]
@@ -311,7 +248,8 @@ def _complete(path, task, name, amount, tables, group):
     test = list(cell.get("test", []))
     if not about["too_wide"]:
         n_repeats = usual_repeats((few >= 0).sum())
-        for member, seen, found, seconds in observe(task, X, few, missing, round(100 * amount), n_repeats):
+        seed = round(100 * amount) + 1000 * draw
+        for member, seen, found, seconds in observe(task, X, few, missing, seed, n_repeats):
             about["members"].append(member)
             about["seconds"].append(round(seconds, 3))
             out_of_fold.append(_compact(seen))
@@ -340,10 +278,11 @@ def main():
     parser.add_argument("--tables", type=Path, required=True)
     parser.add_argument("--group", choices=["present", "candidates", "all"], default="all")
     parser.add_argument("--minutes", type=float, default=25.0)
+    parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--names", nargs="*")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    run(options.task, options.folder, options.tables, options.group, options.minutes, options.names)
+    run(options.task, options.folder, options.tables, options.group, options.minutes, options.names, options.draws)
 
 
 if __name__ == "__main__":

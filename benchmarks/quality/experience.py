@@ -2,6 +2,7 @@
 
     python -m benchmarks.quality.experience CELLS           # compares, and writes experience.csv beside this file
     python -m benchmarks.quality.experience CELLS --write   # and trials.json, and the experience of the package
+    python -m benchmarks.quality.experience CELLS --portfolio   # members.csv and portfolios.csv instead
 
 CELLS has a folder for each task. Every figure leaves one table out: the weights of its members come from what was
 learned on the other tables, those of CELLS and those of trials.json, which holds what earlier runs found. Rows of
@@ -30,6 +31,7 @@ WITHOUT = "AutoClassifier, members start as equals"
 ABOUT = [
     "table",
     "amount",
+    "draw",
     "n_rarest",
     "n_columns",
     "components",
@@ -39,6 +41,8 @@ FILES = {
     BINARY: Path(__file__).with_name("experience.csv"),
     POSITIVE_UNLABELED: Path(__file__).with_name("experience_positives.csv"),
 }
+PORTFOLIOS = Path(__file__).with_name("portfolios.csv")
+MEMBERS = Path(__file__).with_name("members.csv")
 TRIALS = Path(__file__).with_name("trials.json")
 PACKAGE = Path(__file__).parents[2] / "src" / "fewlabel" / "auto" / "experience.json"
 # Steepness 10 to 120, noise .5 to 4 and 3 to 12 members were tried: the mean changes by .002 around this rule.
@@ -47,6 +51,7 @@ _RIDGE = 5.0  # slopes are shrunken as by this many tables without one
 # Share of a covariance that is taken from its diagonal alone: there are few tables.
 _OWN = 0.3
 _OWN_NOISE = 0.5
+_N_SPLITS = 4  # of the tables into halves
 
 
 class Trial(NamedTuple):
@@ -63,6 +68,8 @@ class Trial(NamedTuple):
         On rows whose labels were hidden.
     out_of_fold : ndarray of shape (n_members,)
         Out-of-fold AUC of the labeled rows.
+    draw : int
+        Of the labels that were kept.
     """
 
     table: str
@@ -70,6 +77,7 @@ class Trial(NamedTuple):
     n_rarest: int
     auc: np.ndarray
     out_of_fold: np.ndarray
+    draw: int = 0
 
 
 class Cell(NamedTuple):
@@ -167,7 +175,9 @@ def experience_without(name):
 def stored_trials():
     """The members of trials.json, and its trials."""
     stored = json.loads(TRIALS.read_text("utf-8"))
-    trials = [Trial(*about, np.array(auc), np.array(seen)) for *about, auc, seen in stored["trials"]]
+    trials = []
+    for table, amount, n_rarest, auc, seen, draw in stored["trials"]:
+        trials.append(Trial(table, amount, n_rarest, np.array(auc), np.array(seen), draw))
     return stored["members"], trials
 
 
@@ -189,11 +199,15 @@ def all_trials(names, cells):
     if set(members) != set(names):
         return trials
     place = [members.index(name) for name in names]
-    replaced = {(trial.table, trial.amount) for trial in trials}
+    replaced = {_key(trial) for trial in trials}
     for trial in stored:
-        if (trial.table, trial.amount) not in replaced:
+        if _key(trial) not in replaced:
             trials.append(trial._replace(auc=trial.auc[place], out_of_fold=trial.out_of_fold[place]))
-    return sorted(trials, key=lambda trial: (trial.table, trial.amount))
+    return sorted(trials, key=_key)
+
+
+def _key(trial):
+    return trial.table, trial.amount, trial.draw
 
 
 def read_cells(folder):
@@ -229,7 +243,8 @@ def _with_members(cell, names):
     auc = np.array([area(hidden, scores) for scores in ranks])
     seen = np.array([area(labeled, scores) for scores in cell["out_of_fold"][place].astype(float)])
     n_rarest = int(min(labeled.sum(), (~labeled).sum()))
-    return Cell(Trial(about["table"], about["amount"], n_rarest, auc, seen), about, hidden, ranks)
+    trial = Trial(about["table"], about["amount"], n_rarest, auc, seen, about["draw"])
+    return Cell(trial, about, hidden, ranks)
 
 
 def blend(cell, names, experience, members):
@@ -280,9 +295,7 @@ def grow_portfolio(names, cells, learned, most_seconds):
     -------
     list of str
     """
-    seconds = {}
-    for name in names:
-        seconds[name] = np.mean([cell.about["seconds"][cell.about["members"].index(name)] for cell in cells])
+    seconds = seconds_of(names, cells)
     chosen = []
     reached = 0.0
     while True:
@@ -298,7 +311,7 @@ def grow_portfolio(names, cells, learned, most_seconds):
 
 
 def compare(scores):
-    """Mean AUC, mean rank and furthest distance below the best single method, per amount of labels and method.
+    """Mean AUC, mean rank and furthest distance below the best single method, over tables, per amount and method.
 
     Parameters
     ----------
@@ -313,15 +326,16 @@ def compare(scores):
     """
     rows = []
     for amount, part in scores.groupby("amount"):
-        methods = part.drop(columns=ABOUT)
+        # Draws of one table are no tables of their own.
+        methods = part.drop(columns=ABOUT).groupby(part["table"]).mean()
         ranks = methods.rank(axis=1, ascending=False).mean()
         singles = methods.drop(columns=[name for name in methods if name.startswith(ENSEMBLE)])
         for name in methods:
             apart = methods[ENSEMBLE] - methods[name]
             p = wilcoxon(apart).pvalue if (apart != 0).any() else 1.0
             worst = (methods[name] - singles.max(axis=1)).min()
-            rows.append((amount, name, len(part), methods[name].mean(), ranks[name], worst, p))
-    found = pd.DataFrame(rows, columns=["amount", "method", "cells", "auc", "rank", "worst", "p"])
+            rows.append((amount, name, len(methods), methods[name].mean(), ranks[name], worst, p))
+    found = pd.DataFrame(rows, columns=["amount", "method", "tables", "auc", "rank", "worst", "p"])
     return found.sort_values(["amount", "auc"], ascending=[True, False]).set_index(["amount", "method"])
 
 
@@ -339,7 +353,8 @@ def table_of(names, cells, task):
     rows = []
     for cell, auc in zip(cells, ensemble):
         components, neighbors = cell.about["structure"]
-        row = {"table": cell.trial.table, "amount": cell.about["amount"], "n_rarest": cell.trial.n_rarest}
+        row = {"table": cell.trial.table, "amount": cell.trial.amount, "draw": cell.trial.draw}
+        row |= {"n_rarest": cell.trial.n_rarest}
         row |= {"n_columns": cell.about["n_columns"], "components": components, "neighbors": neighbors}
         row |= dict(zip(names, cell.trial.auc))
         rows.append(row | {ENSEMBLE: auc, WITHOUT: blend(cell, names, unknown, usual)})
@@ -364,27 +379,56 @@ def with_earlier(scores, path):
         return scores
     earlier = pd.read_csv(path)
     earlier = earlier.drop(columns=[name for name in earlier if name.startswith(ENSEMBLE)])
-    both = pd.concat([scores, earlier]).drop_duplicates(["table", "amount"])
-    return both.sort_values(["table", "amount"], ignore_index=True)
+    both = pd.concat([scores, earlier]).drop_duplicates(["table", "amount", "draw"])
+    return both.sort_values(["table", "amount", "draw"], ignore_index=True)
 
 
-def judge_portfolio(names, cells, task, seed=0):
-    """Mean AUC of a list that greedy search finds on half of the tables, and of the default one, on the other half."""
+def judge_portfolios(names, cells, task):
+    """Mean AUC of lists that greedy search finds on half of the tables, and of the default one, on the other half."""
     usual = usual_members(names, task)
     learned = learn_without_each(names, cells)
     tables = sorted(learned)
-    is_first = np.random.default_rng(seed).random(len(tables)) < 0.5
-    first = {name for name, chosen in zip(tables, is_first) if chosen}
     rows = []
-    for wanted in (True, False):
-        own = [cell for cell in cells if (cell.trial.table in first) == wanted]
-        others = [cell for cell in cells if (cell.trial.table in first) != wanted]
-        budget = np.mean([sum(dict(zip(c.about["members"], c.about["seconds"]))[m] for m in usual) for c in own])
-        found = grow_portfolio(names, own, learned, budget)
-        for label, members in (("greedy", found), ("default", usual)):
-            auc = leave_one_table_out(names, others, members, learned).mean()
-            rows.append((label, len(others), auc, ", ".join(members)))
-    return pd.DataFrame(rows, columns=["portfolio", "cells", "auc", "members"])
+    for split in range(_N_SPLITS):
+        is_first = np.random.default_rng(split).random(len(tables)) < 0.5
+        first = {name for name, chosen in zip(tables, is_first) if chosen}
+        for half in (0, 1):
+            own = [cell for cell in cells if (cell.trial.table in first) == (half == 0)]
+            others = [cell for cell in cells if (cell.trial.table in first) == (half == 1)]
+            found = grow_portfolio(names, own, learned, sum(seconds_of(usual, own).values()))
+            for label, members in (("greedy", found), ("default", usual)):
+                auc = leave_one_table_out(names, others, members, learned).mean()
+                seconds = sum(seconds_of(members, others).values())
+                rows.append((split, half, label, len(others), auc, seconds, ", ".join(members)))
+    return pd.DataFrame(rows, columns=["split", "half", "portfolio", "cells", "auc", "seconds", "members"])
+
+
+def judge_members(names, cells, task):
+    """What the mean AUC gains if one member is added to the default ones, or loses if it is taken from them."""
+    usual = usual_members(names, task)
+    tables = [cell.trial.table for cell in cells]
+    learned = learn_without_each(names, cells)
+    default = leave_one_table_out(names, cells, usual, learned)
+    seconds = seconds_of(names, cells)
+    rows = []
+    for k, name in enumerate(names):
+        is_usual = name in usual
+        members = [other for other in usual if other != name] if is_usual else [*usual, name]
+        change = leave_one_table_out(names, cells, members, learned) - default
+        by_table = pd.Series(change).groupby(tables).mean()
+        alone = np.mean([cell.trial.auc[k] for cell in cells])
+        what = "without it" if is_usual else "with it"
+        rows.append((name, alone, seconds[name], what, by_table.mean(), wilcoxon(by_table).pvalue))
+    found = pd.DataFrame(rows, columns=["member", "auc", "seconds", "ensemble", "change", "p"])
+    return found.sort_values("auc", ascending=False, ignore_index=True)
+
+
+def seconds_of(names, cells):
+    """Mean CPU time of each member on a cell."""
+    found = {}
+    for name in names:
+        found[name] = np.mean([cell.about["seconds"][cell.about["members"].index(name)] for cell in cells])
+    return found
 
 
 def lines_of(state):
@@ -410,7 +454,7 @@ def write(names, cells):
     rows = []
     for trial in trials:
         rows.append([trial.table, trial.amount, trial.n_rarest])
-        rows[-1] += [trial.auc.round(5).tolist(), trial.out_of_fold.round(5).tolist()]
+        rows[-1] += [trial.auc.round(5).tolist(), trial.out_of_fold.round(5).tolist(), trial.draw]
     TRIALS.write_text(lines_of({"members": known, "trials": rows}), "utf-8")
     state = json.loads(PACKAGE.read_text("utf-8")) | rounded(learn_experience(trials, known, RULE))
     PACKAGE.write_text(lines_of(state), "utf-8")
@@ -426,12 +470,16 @@ def main():
         if not (options.cells / task).is_dir():
             continue
         names, cells = read_cells(options.cells / task)
+        print(f"{task}: {len(cells)} cells of {len({cell.trial.table for cell in cells})} tables")
+        if options.portfolio:
+            for file, judge in ((PORTFOLIOS, judge_portfolios), (MEMBERS, judge_members)):
+                found = judge(names, cells, task).round(4)
+                found.to_csv(file, index=False)
+                print(found.to_string())
+            continue
         scores = table_of(names, cells, task)
         with_earlier(scores, FILES[task]).round(4).to_csv(FILES[task], index=False)
-        print(f"{task}: {len(cells)} cells of {scores['table'].nunique()} tables")
         print(compare(scores).round(4).to_string())
-        if options.portfolio:
-            print(judge_portfolio(names, cells, task).round(4).to_string())
         if options.write and task == BINARY:
             write(names, cells)
 

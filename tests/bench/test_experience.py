@@ -60,6 +60,36 @@ def test_members_that_are_missing_are_added_to_a_cell(folder, tmp_path, monkeypa
     np.testing.assert_array_equal(after["test"][:2], before["test"])
 
 
+def test_each_draw_keeps_other_labels(tmp_path, monkeypatch):
+    members = [member for member in portfolio() if member.name in NAMES]
+    monkeypatch.setattr(cells, "members_of", lambda task, group: members)
+    monkeypatch.setattr(cells, "AMOUNTS", {"binary": (0.05,)})
+    cells.run("binary", tmp_path, tmp_path, "all", 5, ["wdbc", "wine"], n_draws=2)
+    names, of_draws = experience.read_cells(tmp_path)
+    assert [cell.trial.table for cell in of_draws] == ["wdbc", "wdbc", "wine", "wine"]
+    assert [cell.trial.draw for cell in of_draws] == [0, 1, 0, 1]
+    first = cells.read_cell(tmp_path / "wdbc_5_0.npz")["few"]
+    second = cells.read_cell(tmp_path / "wdbc_5_1.npz")["few"]
+    assert (first != second).any()
+    # Draws of one table are compared as one.
+    compared = experience.compare(experience.table_of(names, of_draws, "binary"))
+    expected = np.mean([cell.trial.auc[0] for cell in of_draws])
+    assert compared.loc[(0.05, names[0]), "auc"] == pytest.approx(expected)
+    assert compared.loc[(0.05, names[0]), "tables"] == 2
+
+
+def test_members_are_judged_by_what_the_ensemble_gains_with_them(found, monkeypatch):
+    names, of_tables = found
+    monkeypatch.setattr(experience, "usual_members", lambda names, task: NAMES)
+    judged = experience.judge_members(names, of_tables, "binary").set_index("member")
+    assert set(judged["ensemble"]) == {"without it"}
+    learned = experience.learn_without_each(names, of_tables)
+    both = experience.leave_one_table_out(names, of_tables, names, learned)
+    alone = experience.leave_one_table_out(names, of_tables, names[:1], learned)
+    # Every table has as many cells.
+    assert judged.loc["naive Bayes", "change"] == pytest.approx((alone - both).mean())
+
+
 @pytest.mark.parametrize("task", ["multiclass", "positive-unlabeled"])
 def test_labels_are_hidden_by_the_task(task, tmp_path):
     X, few, codes = cells.problem(task, "wine", cells.AMOUNTS[task][-1], 0, tmp_path)
