@@ -22,6 +22,7 @@ from benchmarks.quality import (
     positives_only,
     prior_belief,
     representations,
+    ring,
 )
 from benchmarks.quality.estimates import learn
 from fewlabel.auto.intervals import BELIEFS
@@ -129,10 +130,7 @@ def test_positives_only_start_as_equals():
 
 def test_other_learners():
     page = "docs/methods/auto.md"
-    rivals = pd.read_csv(QUALITY / "ring.csv")
-    is_ours = rivals["method"] == "AutoClassifier"
-    ours = rivals[is_ours].set_index(["table", "amount"])["auc"].rename("AutoClassifier")
-    rivals = rivals[~is_ours].join(ours, on=["table", "amount"])
+    rivals = ring.beside_ours(pd.read_csv(QUALITY / "ring.csv"))
     own = rivals[rivals["method"] == "CatBoost, own categories"].dropna()
     encoded = rivals[rivals["method"] == "CatBoost, 300 trees"].merge(own, on=["table", "amount"])
     assert not missing(page, [short(encoded["auc_x"].mean()), short(encoded["auc_y"].mean()), str(len(encoded))])

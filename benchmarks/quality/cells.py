@@ -216,7 +216,7 @@ def read_cell(path):
     return cell
 
 
-def run(task, folder, tables, group, minutes, names=None, n_draws=1):
+def run(task, folder, tables, members, minutes, names=None, n_draws=1):
     """Add the members that are missing to each cell, until the time is up."""
     folder.mkdir(parents=True, exist_ok=True)
     deadline = time.process_time() + 60 * minutes
@@ -228,12 +228,12 @@ def run(task, folder, tables, group, minutes, names=None, n_draws=1):
                 return
             amount = amounts[(turn + zlib.crc32(name.encode())) % len(amounts)]
             path = folder / f"{name}_{round(100 * amount)}_{draw}.npz"
-            _complete(path, task, name, amount, draw, tables, group)
+            _complete(path, task, name, amount, draw, tables, members)
 
 
-def _complete(path, task, name, amount, draw, tables, group):
+def _complete(path, task, name, amount, draw, tables, members):
     cell = read_cell(path) if path.exists() else {"about": {"members": []}}
-    missing = [m for m in members_of(task, group) if m.name not in cell["about"].get("tried", [])]
+    missing = [m for m in members if m.name not in cell["about"].get("tried", [])]
     if not missing or cell["about"].get("too_wide"):
         return
     X, few, codes = problem(task, name, amount, draw, tables)
@@ -278,11 +278,13 @@ def main():
     parser.add_argument("--tables", type=Path, required=True)
     parser.add_argument("--group", choices=["present", "candidates", "all"], default="all")
     parser.add_argument("--minutes", type=float, default=25.0)
+    parser.add_argument("--members", nargs="*", help="of the group, only these")
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--names", nargs="*")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    run(options.task, options.folder, options.tables, options.group, options.minutes, options.names, options.draws)
+    members = [m for m in members_of(options.task, options.group) if m.name in (options.members or [m.name])]
+    run(options.task, options.folder, options.tables, members, options.minutes, options.names, options.draws)
 
 
 if __name__ == "__main__":

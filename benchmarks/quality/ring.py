@@ -5,8 +5,8 @@
 FOLDER holds the tables of `benchmarks.quality.tables`; `pip install perpetual xrfm pytabkit autogluon.tabular` and
 `pip install --no-deps pfns==0.3.0` give the rivals, in an environment of their own. The weights of TabPFN 1 are in the
 source archive of pfns 0.3.0; TABPFN names the folder that it was unpacked to. Adds rows to ring.csv: the test AUC of a
-method that was fitted to the labeled rows of a cell, drawn at random from those of experience.csv, and the AUC that
-AutoClassifier has there; its experience is without the table. Methods have their defaults, CatBoost 300 trees,
+method that was fitted to the labeled rows of a cell, drawn at random from those of experience.csv, where the AUC of
+AutoClassifier is. Methods have their defaults, CatBoost 300 trees,
 AutoGluon 60 seconds on one core. Columns are encoded as AutoClassifier sees them; "CatBoost, own categories" and
 AutoGluon see words as they are. A method that is not installed is left out, and added by a later run.
 """
@@ -166,15 +166,24 @@ def main():
     parser.add_argument("--cells", type=int, default=30)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    cells = pd.read_csv(FILES[BINARY]).dropna(subset=[ENSEMBLE]).sample(frac=1.0, random_state=0)[: options.cells]
-    done = set()
-    if FILE.exists():
-        done = set(pd.read_csv(FILE)[["table", "amount", "method"]].itertuples(index=False, name=None))
-    for name, amount, auc in cells[["table", "amount", ENSEMBLE]].itertuples(index=False, name=None):
-        if (name, amount, ENSEMBLE) not in done:
-            _append((name, amount, ENSEMBLE, auc, np.nan))
+    tried = pd.read_csv(FILE) if FILE.exists() else pd.DataFrame(columns=COLUMNS)
+    done = set(tried[["table", "amount", "method"]].itertuples(index=False, name=None))
+    for name, amount in choose_cells(tried, options.cells):
         for row in fit_cell(name, amount, options.tables, done):
             _append(row)
+
+
+def choose_cells(tried, n_cells):
+    """Table and amount of labels of the cells that were tried, and of others drawn at random."""
+    known = pd.read_csv(FILES[BINARY]).query("draw == 0").sample(frac=1.0, random_state=0)
+    both = pd.concat([tried, known])[["table", "amount"]].drop_duplicates()
+    return list(both[:n_cells].itertuples(index=False, name=None))
+
+
+def beside_ours(rivals):
+    """The rows of ring.csv, and the AUC that AutoClassifier has on the cell, without the table in its experience."""
+    ours = pd.read_csv(FILES[BINARY]).query("draw == 0").set_index(["table", "amount"])[ENSEMBLE]
+    return rivals.join(ours, on=["table", "amount"])
 
 
 def _append(row):

@@ -24,12 +24,10 @@ def folder(tmp_path_factory):
     """A run of two members on three tables of scikit-learn."""
     folder = tmp_path_factory.mktemp("run")
     members = [member for member in portfolio() if member.name in NAMES]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cells, "members_of", lambda task, group: members)
-        cells.run("binary", folder, folder, "all", 5, TABLES)
-        stamps = {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
-        cells.run("binary", folder, folder, "all", 5, TABLES)
-        assert stamps == {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
+    cells.run("binary", folder, folder, members, 5, TABLES)
+    stamps = {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
+    cells.run("binary", folder, folder, members, 5, TABLES)
+    assert stamps == {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
     return folder
 
 
@@ -52,9 +50,8 @@ def test_members_that_are_missing_are_added_to_a_cell(folder, tmp_path, monkeypa
     (tmp_path / path.name).write_bytes(path.read_bytes())
     amount = int(path.stem.split("_")[1]) / 100
     added = [member for member in portfolio() if member.name == "nearest neighbors"]
-    monkeypatch.setattr(cells, "members_of", lambda task, group: added)
     monkeypatch.setattr(cells, "AMOUNTS", {"binary": (amount,)})
-    cells.run("binary", tmp_path, tmp_path, "all", 5, ["iris"])
+    cells.run("binary", tmp_path, tmp_path, added, 5, ["iris"])
     before, after = cells.read_cell(path), cells.read_cell(tmp_path / path.name)
     assert after["about"]["members"] == [*NAMES, "nearest neighbors"]
     np.testing.assert_array_equal(after["test"][:2], before["test"])
@@ -62,9 +59,8 @@ def test_members_that_are_missing_are_added_to_a_cell(folder, tmp_path, monkeypa
 
 def test_each_draw_keeps_other_labels(tmp_path, monkeypatch):
     members = [member for member in portfolio() if member.name in NAMES]
-    monkeypatch.setattr(cells, "members_of", lambda task, group: members)
     monkeypatch.setattr(cells, "AMOUNTS", {"binary": (0.05,)})
-    cells.run("binary", tmp_path, tmp_path, "all", 5, ["wdbc", "wine"], n_draws=2)
+    cells.run("binary", tmp_path, tmp_path, members, 5, ["wdbc", "wine"], n_draws=2)
     names, of_draws = experience.read_cells(tmp_path)
     assert [cell.trial.table for cell in of_draws] == ["wdbc", "wdbc", "wine", "wine"]
     assert [cell.trial.draw for cell in of_draws] == [0, 1, 0, 1]
