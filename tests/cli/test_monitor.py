@@ -152,6 +152,20 @@ def test_labels_that_arrived_after_the_date_are_not_used(model, new):
     assert all(one == found[0] for one in found)
 
 
+def test_an_answer_sheet_does_not_say_what_was_known_at_a_date(model, new, capsys):
+    """No label of a sheet can be placed in time: the figures would silently be about none."""
+    _, y = new
+    pd.DataFrame({"row": row_keys(pd.read_csv("new.csv")), "label": y, "time": "2024-01-01"}).to_csv("ask.csv")
+    with_date = ["monitor", model, "new.csv", "--labels", "ask.csv", "--as-of", "2024-03-31"]
+    assert run(with_date) == 1
+    error = " ".join(capsys.readouterr().err.split())
+    assert "ask.csv is an answer sheet, which does not say when each row was labeled" in error
+    assert "Leave out --as-of" in error
+    assert not Path("monitor.html").exists()
+    assert run(with_date[:-2]) == 0
+    assert summary()["labels"] == len(y)
+
+
 def test_contradicting_labels_count_as_not_arrived(model, new, capsys):
     rows, y = new
     twice = pd.DataFrame({"id": [*rows["id"], 1000], "label": [*y, "good" if y[0] == "bad" else "bad"]})

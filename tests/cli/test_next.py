@@ -199,6 +199,30 @@ def test_after_an_audit_the_headline_is_about_the_unlabeled_rows(truth, capsys):
     assert "by 50 audited rows" in Path("model/model_card.md").read_text()
 
 
+def test_one_of_two_label_probabilities_is_asked_for(truth, capsys):
+    table = pd.read_csv("rows.csv", dtype=str, keep_default_na=False)
+    table.assign(chance=0.3).to_csv("rows.csv", index=False)
+    assert run(["audit", "rows.csv", "--target", "y", "--drop", "chance", "--n", "40", "--out", "ask.csv"]) == 0
+    answer("ask.csv", truth)
+    fit = ["fit", "rows.csv", "--target", "y", "--labels", "ask.csv", "--out", "model", *QUICK]
+    by_column = ["--label-probability", "chance"]
+    capsys.readouterr()
+    assert run([*fit, *by_column]) == 2
+    error = capsys.readouterr().err
+    assert "40 answers to an audit" in error
+    assert "leave out --label-probability" in error
+    assert "labels:" not in error  # nothing was read for minutes before
+    assert not Path("model").exists()
+
+    # Either way out of the message works.
+    assert run([*fit, "--drop", "chance"]) == 0
+    assert json.loads(Path("model/metrics.json").read_text())["headline"]["audited"] == 40
+    sheet = pd.read_csv("ask.csv", dtype=str, keep_default_na=False)
+    sheet.assign(probability="").to_csv("ask.csv", index=False)
+    assert run([*fit, *by_column]) == 0
+    assert json.loads(Path("model/metrics.json").read_text())["headline"]["audited"] == 60
+
+
 def test_people_who_contradict_each_other_and_labels_that_are_asked_again(truth, capsys):
     table = pd.read_csv("rows.csv", dtype=str, keep_default_na=False)
     wrong = [3, 7]

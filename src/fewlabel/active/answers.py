@@ -222,7 +222,7 @@ def read_answers(path: Path, until: np.datetime64 | None = None) -> pd.DataFrame
     Raises
     ------
     TableError
-        If a column is missing.
+        If a column is missing, or `until` is given for a sheet, which has no times.
     """
     columns = answer_columns(path)
     for name in (ROW, LABEL):
@@ -240,6 +240,12 @@ def read_answers(path: Path, until: np.datetime64 | None = None) -> pd.DataFrame
     if not is_log:
         # A sheet, whose columns called action or time are those of the table.
         answers[TIME] = ""
+        if until is not None:
+            raise TableError(
+                f"{path} is an answer sheet, which does not say when each row was labeled: only the log of `fewlabel "
+                "label` does. Leave out --as-of, or name the rows with --key, by which any file with the columns "
+                f"{LABEL!r} and {TIME!r} can be read"
+            )
     if until is not None:
         # Before the last line of a row is looked for: one that came later must not hide one that was there.
         answers = answers.loc[read_as(answers[TIME], DATE).rows() <= until].copy()

@@ -72,6 +72,7 @@ def fit_rows(
     """
     estimator = _new_estimator(options)
     report_by = _report_by(options, rows)
+    audit_probability = _audit_probability(options, rows)
     column, label_notes = label_rows(rows, options.reading)
     labels, rare = treat_rare_classes(column.labels, options.rare_classes)
     if rare:
@@ -80,9 +81,8 @@ def fit_rows(
     # Said before dates and texts are encoded: how the labels are read is the first thing to know.
     say_notes(label_notes, options.quiet)
     X, sampled_by = split_by(options, rows)
-    drawn = None if rows.merged is None else rows.merged.known_probability()
-    if drawn is not None:
-        sampled_by.setdefault("label_probability", drawn)
+    if audit_probability is not None:
+        sampled_by["label_probability"] = audit_probability
     model = TableClassifier(
         estimator,
         positive=column.positive,
@@ -244,6 +244,21 @@ def split_by(options: FitOptions, rows: TableRows) -> tuple[pd.DataFrame, dict[s
             sampled_by[option.removeprefix("--")] = column
     left_out = set(roles.values()) - set(options.keep or ())
     return X.drop(columns=list(left_out)), sampled_by
+
+
+def _audit_probability(options: FitOptions, rows: TableRows) -> np.ndarray | None:
+    """Probabilities that the answers to an audit hold; wrong use if a column gives others."""
+    if rows.merged is None:
+        return None
+    drawn = rows.merged.known_probability()
+    if drawn is not None and options.label_probability is not None:
+        raise WrongUse(
+            f"the files of --labels have {rows.merged.n_audited} answers to an audit, which was drawn with "
+            "probabilities of its own: leave out --label-probability to estimate from the audit. To estimate from the "
+            "column instead, empty the column 'probability' of these files",
+            "--label-probability",
+        )
+    return drawn
 
 
 def _read_numbers(column: pd.Series, option: str) -> pd.Series:
