@@ -150,6 +150,9 @@ def test_scoring_and_callables(cancer):
     b = AutoClassifier(FEW[:2], scoring=lambda positive, score: roc_auc_score(positive, score), **QUICK).fit(X, few)
     assert a.score_ > 0.9
     assert b.leaderboard_["low"].between(0, 1).all()
+    # Other tables say nothing about a score of one's own: its interval is bootstrapped, and says so.
+    assert a.headline_["interval"] == "experience"
+    assert b.headline_["interval"] == "bootstrap"
 
 
 # Predictions ------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from fewlabel.auto.crossfit import (
     usual_repeats,
 )
 from fewlabel.auto.experience import Experience, package_experience
-from fewlabel.auto.intervals import DISTRIBUTION_FREE, interval, prior_is_too_large
+from fewlabel.auto.intervals import DISTRIBUTION_FREE, interval, kind_of_interval, prior_is_too_large
 from fewlabel.auto.leaderboard import AdditiveChoice, additive_choice, baseline, headline, leaderboard
 from fewlabel.auto.members import ADDITIVE, select_members, unfit_members
 from fewlabel.auto.task import read_task
@@ -161,7 +161,8 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         fits and in estimates.
     interval : {"experience", "distribution-free"}, default="experience"
         What scores and their 95% intervals are based on. "experience" counts what such models achieved on other tables
-        beside the labels: with few labels it is about 30% shorter, and promises too much on hard tables.
+        beside the labels: with few labels it is about 30% shorter, and promises too much on hard tables. Scores that
+        other tables say nothing about, those of a callable `scoring` among them, are bootstrapped.
         "distribution-free" counts the labels alone, and assumes nothing about the table; scores are then those out of
         fold. For the AUC; not with positives only. With more than two classes it is about three times as long.
     experience : Experience, default=None
@@ -191,10 +192,11 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
         How labeled and unlabeled rows differ, see :func:`fewlabel.population.describe_selection`.
     headline_ : dict
         `score`, `low` and `high` of the ensemble's row: what to expect of the rows of `population`, with an `interval`
-        of this kind. If the labels
-        cannot tell, these are NaN, `reason` says why, and `possible` has the `low` and `high` AUC if the odds of each
-        unlabeled row are up to `factor` times lower or higher than the labels say; with odds `reversing` times lower or
-        higher, the AUC may be 0.5 (None if it is no higher with the odds that the labels say).
+        of this kind: that of the parameter, or "bootstrap" for scores that are neither an AUC nor the average precision
+        of two classes. If the labels cannot tell, these are NaN, `reason` says why, and `possible` has the `low` and
+        `high` AUC if the odds of each unlabeled row are up to `factor` times lower or higher than the labels say; with
+        odds `reversing` times lower or higher, the AUC may be 0.5 (None if it is no higher with the odds that the
+        labels say).
     baseline_ : dict or None
         What the ensemble gains over a plain method, logistic regression if it was tried: its `method`, the `difference`
         of their scores, and `low` and `high`, the ends of its 95% interval.
@@ -573,7 +575,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
                 choice.leaderboard,
                 selection,
                 has_unlabeled=prior is not None or len(training.unlabeled) > 0,
-                kind=self.interval,
+                kind=kind_of_interval(scorer, training.n_outputs, self.interval),
                 possible=_possible(rows, choice, scorer, selection),
             ),
             "selection": selection.to_dict(),

@@ -17,6 +17,7 @@ from fewlabel.rows import effective_number
 
 EXPERIENCE = "experience"
 DISTRIBUTION_FREE = "distribution-free"
+BOOTSTRAP = "bootstrap"
 _N_BOOTSTRAP = 200
 _MOST_DRAWS = 20  # of whole groups, until every class is among them
 _UNSEEN = 0.5  # weight of the largest design effect, where the data weigh (number of groups that are ranked wrong)^3
@@ -107,7 +108,7 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, kind=EXPERIENCE, un
         return distribution_free(rows, ranks, share)
     if scorer is auc and ranks.shape[1] > 1:
         return _of_classes(rows, score, share)
-    if scorer not in BELIEFS or ranks.shape[1] > 1:
+    if kind_of_interval(scorer, ranks.shape[1], kind) == BOOTSTRAP:
         low, high = _bootstrap_ends(rows, ranks, scorer, seed, score)
         factor = 1 / np.sqrt(share)
         low = max(score - factor * (score - low), 0.0)
@@ -124,6 +125,25 @@ def interval(rows, ranks, scorer, prior, seed, share=1.0, *, kind=EXPERIENCE, un
         return posterior(score, n_positive, n_negative, belief, share=share)
     n_unlabeled, n_positive = np.bincount(rows.codes, minlength=2) / effect
     return auc_against_negatives(score, n_positive, n_unlabeled, prior.prior, prior.low, prior.high)
+
+
+def kind_of_interval(scorer, n_outputs, kind=EXPERIENCE):
+    """What an `interval` is based on: as asked for, but scores that other tables say nothing about are bootstrapped.
+
+    Parameters
+    ----------
+    scorer : callable
+    n_outputs : int
+        1 with two classes.
+    kind : {"experience", "distribution-free"}, default="experience"
+        What was asked for.
+
+    Returns
+    -------
+    {"experience", "distribution-free", "bootstrap"}
+    """
+    has_experience = scorer is auc or (scorer in BELIEFS and n_outputs == 1)
+    return kind if kind == DISTRIBUTION_FREE or has_experience else BOOTSTRAP
 
 
 def distribution_free(rows, ranks, share):

@@ -156,8 +156,8 @@ def headline(records, selection, *, has_unlabeled, kind=EXPERIENCE, possible=Non
     records : list of dict
     selection : Selection
     has_unlabeled : bool
-    kind : {"experience", "distribution-free"}, default="experience"
-        Of the interval.
+    kind : {"experience", "distribution-free", "bootstrap"}, default="experience"
+        What the interval is based on.
     possible : dict, default=None
         What the score can be, if the labels cannot tell.
 
