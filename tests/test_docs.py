@@ -21,6 +21,8 @@ EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NAME = re.compile(r"`(fewlabel(?:\.[a-z_]+)?\.\w+)(?:\([^`]*)?`")  # `fewlabel.tables.compare(...)` in a text
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
+SOURCE_FILE = re.compile(r"(?<![\w/.<-])((?:[\w-]+/)*\w+\.(?:py|toml))(?!\w)")  # in a text: auto/members.py
+FOLDER = re.compile(r"(?<![\w/.<>-])((?:[a-z_]+/)+)(?![\w<])")  # in a text: kernels/
 # Modules and what the reference explains in a sentence.
 NOT_LISTED = ("UNLABELED", "all_estimators", "bench", "dask", "monitor", "report")
 REPOSITORY = "https://github.com/fewlabel/fewlabel/blob/main/"
@@ -71,6 +73,26 @@ def test_links_into_the_repository_lead_to_files(page):
             assert (ROOT / link.removeprefix(REPOSITORY)).exists(), link
         elif page.parent == ROOT and "://" not in link:
             assert (ROOT / link).exists(), link
+
+
+def repository_files():
+    """Every file of the project as "/folder/name", by which the end of a path can be looked up."""
+    found = [path for path in ROOT.iterdir() if path.is_file()]
+    for folder in ("src", "tests", "benchmarks", "docs", "examples", "requirements"):
+        found += [ROOT / folder, *(ROOT / folder).rglob("*")]
+    return [f"/{path.relative_to(ROOT).as_posix()}" for path in found]
+
+
+@pytest.mark.parametrize("page", [*SITE, ROOT / "README.md"], ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_files_that_a_page_names_are_there(page):
+    files = repository_files()
+    text = page.read_text("utf-8")
+    named = set(SOURCE_FILE.findall(text))
+    if page.name == "CONTRIBUTING.md":
+        named |= {folder.rstrip("/") for folder in FOLDER.findall(text)}
+        assert {"boosting/_pnu_auc.py", "tests/golden/models.py", "src/fewlabel", "kernels"} <= named
+    missing = {path for path in named if not any(file.endswith(f"/{path}") for file in files)}
+    assert not missing, f"{page.name} names files that are gone: {sorted(missing)}"
 
 
 def stand_in_for_mlflow():
