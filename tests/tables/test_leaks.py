@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fewlabel import TableEncoder
-from fewlabel.tables import suspected_leaks
+from fewlabel import TableClassifier, TableEncoder, check
+from fewlabel.tables import TOO_FEW_FOR_LEAKS, enough_for_leaks, suspected_leaks
+from fewlabel.tables.leaks import _log_chance_to_separate
 
 
 def leaks(table, codes):
@@ -39,6 +40,36 @@ def test_three_classes():
     found = leaks(table, y)
     assert {"number", "code"} <= set(found)
     assert not {"noise", "mixed", "flag"} & set(found)
+
+
+@pytest.mark.parametrize("counts", [(7, 7), (7, 60), (10, 10), (10, 100), (20, 20), (40, 40)])
+def test_a_good_column_seldom_separates_enough_labels(counts):
+    """The formula of the chance, beside draws of a column with an AUC of .9: F is uniform, F^9 the other class."""
+    rng = np.random.default_rng(0)
+    n_draws = 20_000
+    chances = []
+    for low, high in (counts, counts[::-1]):
+        below = rng.random((n_draws, low))
+        above = rng.random((n_draws, high)) ** (1 / 9.0)
+        chances.append(np.mean(below.max(axis=1) < above.min(axis=1)))
+    chance = max(chances)
+    assert np.exp(_log_chance_to_separate(*counts)) == pytest.approx(chance, abs=0.005, rel=0.1)
+    y = np.repeat([0, 1], counts)
+    assert enough_for_leaks(y) == (chance <= 0.01)
+    found = suspected_leaks(y[:, None] + rng.random((len(y), 1)), y, ["late"])
+    assert list(found) == (["late"] if enough_for_leaks(y) else [])
+
+
+def test_honest_columns_of_few_labels_are_not_suspected():
+    """With 7 positives a column with an AUC of .95 often separates the classes, which is no sign of a leak."""
+    n_separated = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        y = np.repeat([0, 1], [20, 7])
+        column = 2.3 * y + rng.normal(size=27)
+        n_separated += column[y == 1].min() > column[y == 0].max()
+        assert suspected_leaks(column[:, None], y, ["good"]) == {}
+    assert n_separated >= 10
 
 
 def test_few_labels_or_one_class_prove_nothing():
@@ -91,3 +122,47 @@ def test_a_missing_value_does_not_hide_a_leak():
     column = np.where(np.arange(40) == 33, np.nan, 1.0 * y)
     found = suspected_leaks(column[:, None], y, ["a"])
     assert found == {"a": "alone nearly separates the classes (AUC 1.000)"}
+
+
+def written_leaks():
+    """Columns that say the class in words, by a day, by gaps, and for one class among three."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["fraud", "error", "fine"], 40)
+    words = {"fraud": "it was a fraud indeed", "error": "somebody made an error", "fine": "nothing was found"}
+    table = pd.DataFrame(
+        {
+            "note": [f"{words[name]} in case {k}" for k, name in enumerate(y)],
+            "closed": [f"2024-{1 + 4 * (name == 'fraud'):02}-{k % 28 + 1:02}" for k, name in enumerate(y)],
+            "amount": (y == "fraud") + rng.random(120) / 2,
+            "refund": np.where(y == "fraud", 1.0 * np.arange(120), np.nan),
+            "noise": rng.normal(size=120),
+        }
+    )
+    return table, pd.Series(y)
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+@pytest.mark.parametrize("labels", ["three classes", "one of three", "two classes", "positives only", "few"])
+def test_a_check_and_a_fit_suspect_the_same_columns(labels, as_array):
+    table, y = written_leaks()
+    positive = None if labels == "three classes" else "fraud"
+    if labels == "two classes":
+        y = y.mask(y == "error")
+    elif labels == "positives only":
+        y = y.where(y == "fraud")
+    elif labels == "few":
+        y = y.where(np.arange(120) % 8 == 0)
+    if as_array:
+        table = table[["amount", "refund", "noise"]].to_numpy()
+    model = TableClassifier(positive=positive, random_state=0)
+    model.encode(table, y)
+    checked = check(table, y, positive=positive)
+    suspected = set()
+    for note in checked.notes:
+        if "leave it out" in note:
+            suspected.add(note.split("'")[1])
+    assert suspected == set(model.leaks_)
+    assert (TOO_FEW_FOR_LEAKS in checked.notes) == (labels == "few")
+    if labels in ("one of three", "two classes"):
+        others = {"x0", "x1"} if as_array else {"note", "closed", "amount", "refund"}
+        assert suspected == others

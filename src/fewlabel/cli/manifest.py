@@ -112,11 +112,13 @@ def _by_month(options: FitOptions, rows: TableRows, is_labeled: np.ndarray) -> d
 def _outcomes(summary: PlainDict) -> list[PlainDict]:
     """What was looked at, and what was found."""
     sample = summary["selection"]["text"] or "every row is labeled"
-    leaks = [f"suspected: {name}" for name in summary["data"]["leaks"]]
+    data = summary["data"]
+    none = "none suspected" if data["enough_for_leaks"] else "none suspected: too few labels to tell"
+    leaks = [f"suspected: {name}" for name in data["leaks"]]
     return [
         {"check": "how the table is read", "outcome": summary["notes"]},
         {"check": "labels are a random sample of the rows", "outcome": [sample]},
-        {"check": "columns known only after the label", "outcome": leaks or ["none suspected"]},
+        {"check": "columns known only after the label", "outcome": leaks or [none]},
         {"check": "what to know before relying on the model", "outcome": summary["cautions"]},
     ]
 

@@ -11,7 +11,7 @@ from fewlabel.decisions import Estimate, Sensitivity
 from fewlabel.metrics.shares import share_estimate
 from fewlabel.population import Selection
 from fewlabel.reporting.figures import end_text, signed
-from fewlabel.tables import Decision, TableClassifier
+from fewlabel.tables import TOO_FEW_FOR_LEAKS, Decision, TableClassifier
 from fewlabel.text import short
 from fewlabel.types import PlainDict
 
@@ -471,7 +471,10 @@ def cautions(model: TableClassifier, data: PlainDict, selection: PlainDict) -> l
         )
     if selection["doubt"] is not None:
         notes.append(selection["doubt"])
-    notes += [*_leaks(model), *_copies(auto)]
+    notes += _leaks(model)
+    if not data["enough_for_leaks"]:
+        notes.append(TOO_FEW_FOR_LEAKS)
+    notes += _copies(auto)
     if "groups" not in auto.model_.about["split_by"]:
         notes.append(
             "rows are taken to be independent: if several are of one patient, customer or device, fit with --groups, "

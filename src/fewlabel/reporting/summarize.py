@@ -18,7 +18,7 @@ from fewlabel.reporting.additive import described_booster
 from fewlabel.reporting.figures import plain
 from fewlabel.reporting.groups import describe_groups
 from fewlabel.rows import Rows
-from fewlabel.tables import Decision, TableClassifier, choose_threshold, score_table
+from fewlabel.tables import Decision, TableClassifier, choose_threshold, enough_for_leaks, score_table
 from fewlabel.types import PlainDict
 
 CONFIDENCE = 0.95
@@ -218,6 +218,7 @@ def _describe(model: TableClassifier, X: pd.DataFrame, codes: np.ndarray, source
     data["columns_by_kind"] = pd.Series(columns).value_counts().to_dict()
     data["dropped"] = model.encoder_.dropped_
     data["leaks"] = list(model.leaks_)
+    data["enough_for_leaks"] = enough_for_leaks(codes)
     data["gap_share"] = missing.to_numpy().mean()
     data["gaps"] = [{"column": name, "share": share} for name, share in gaps[:_MOST_GAPS].items()]
     data["columns_with_gaps"] = len(gaps)

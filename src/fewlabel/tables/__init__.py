@@ -7,6 +7,7 @@ from importlib import import_module
 
 _HOME = {
     "NUMBER": "fewlabel.parts.cells",
+    "TOO_FEW_FOR_LEAKS": "fewlabel.tables.leaks",
     "Decision": "fewlabel.tables.thresholds",
     "Drift": "fewlabel.tables.profile",
     "Explanation": "fewlabel.parts.explanations",
@@ -24,6 +25,7 @@ _HOME = {
     "choose_threshold": "fewlabel.tables.thresholds",
     "compare": "fewlabel.tables.profile",
     "digest_table": "fewlabel.tables.digests",
+    "enough_for_leaks": "fewlabel.tables.leaks",
     "evidence_of": "fewlabel.tables.thresholds",
     "immature": "fewlabel.tables.maturity",
     "local_files": "fewlabel.tables.sources",

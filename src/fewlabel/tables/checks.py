@@ -8,12 +8,19 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
-from fewlabel.labels import LabelColumn, read_column
-from fewlabel.parts.cells import DATE, TEXT, read_cells
+from fewlabel.labels import LabelColumn, read_column, read_positive
+from fewlabel.parts.cells import read_cells
 from fewlabel.population import describe_selection
 from fewlabel.tables.encoder import as_frame, learn_columns
-from fewlabel.tables.kinds import ID_NAME, ReadColumns, are_codes, read_columns
-from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
+from fewlabel.tables.kinds import ID_NAME, are_codes, read_columns
+from fewlabel.tables.leaks import (
+    FILLED_IF_LABELED,
+    TOO_FEW_FOR_LEAKS,
+    enough_for_leaks,
+    filled_if_labeled,
+    find_leaks,
+    suspected_leaks,
+)
 from fewlabel.text import short
 from fewlabel.types import PlainDict
 
@@ -147,8 +154,10 @@ def check(
         remarks[name].append(f"dropped: {reason}")
     for name, notation in used.notations.items():
         remarks[name].append(f"written as {notation}")
-    features, sources = _as_numbers(used)
-    notes = _column_notes(X, features, sources, codes, remarks)
+    # As a fit encodes them: both say the same of a table.
+    encoder = learn_columns(used, list(X.columns), named=True, random_state=0)
+    features = encoder.encode(used.cells)
+    notes = _column_notes(X, features, encoder.sources, y, remarks)
     rows = repeated_rows(features, codes)
     columns = []
     for name in X.columns:
@@ -157,17 +166,16 @@ def check(
         about = {"kind": used.kinds.get(name, ""), "missing": missing, "distinct": len(cells.values)}
         columns.append({"name": name, **about, "remark": "; ".join(remarks[name])})
     notes = [*y.notes, *notes, *rows.notes]
-    selection = _selection(used, codes)
+    selection = _selection(features, encoder.features, codes)
     return TableCheck(y, len(X), columns, rows.repeated, rows.conflicting, notes, selection)
 
 
-def _selection(used: ReadColumns, codes: np.ndarray) -> str:
+def _selection(features: np.ndarray, names: list[str], codes: np.ndarray) -> str:
     """Whether labels look like a random sample, as a fit would say it."""
     if len(np.unique(codes[codes >= 0])) < 2 or (codes >= 0).all():
         return ""
-    columns = learn_columns(used, list(used.cells), named=True, random_state=0)
     positive = codes == 1 if codes.max() == 1 else None
-    return describe_selection(columns.encode(used.cells), codes >= 0, columns.features, positive=positive).text
+    return describe_selection(features, codes >= 0, names, positive=positive).text
 
 
 class Suspicion(NamedTuple):
@@ -254,11 +262,14 @@ def repeated_rows(features: np.ndarray, codes: np.ndarray) -> RepeatedRows:
 
 
 def _column_notes(
-    X: pd.DataFrame, features: np.ndarray, sources: list[str], codes: np.ndarray, remarks: dict[str, list[str]]
+    X: pd.DataFrame, features: np.ndarray, sources: list[str], y: LabelColumn, remarks: dict[str, list[str]]
 ) -> list[str]:
     """Notes on the columns; a short form of each goes to `remarks`."""
+    codes = y.labels.codes
+    if (codes >= 0).any():
+        codes = read_positive(y.labels, y.positive).codes
     found = suspicions(X, codes)
-    for name, reason in suspected_leaks(features, codes, sources).items():
+    for name, reason in find_leaks(X, features, codes, sources):
         leak = _leak(name, reason)
         if leak not in found:
             found.append(leak)
@@ -271,7 +282,10 @@ def _column_notes(
             found.append(Suspicion(name, reason.removeprefix("alone "), note))
     for suspicion in found:
         remarks[suspicion.column].append(suspicion.remark)
-    return [suspicion.note for suspicion in found]
+    notes = [suspicion.note for suspicion in found]
+    if (codes >= 0).any() and not enough_for_leaks(codes):
+        notes.append(TOO_FEW_FOR_LEAKS)
+    return notes
 
 
 def _groups(X: pd.DataFrame) -> dict[str, float]:
@@ -292,18 +306,3 @@ def _groups(X: pd.DataFrame) -> dict[str, float]:
         if is_named or is_regular:
             found[name] = size
     return found
-
-
-def _as_numbers(used: ReadColumns) -> tuple[np.ndarray, list[str]]:
-    """The columns in use as floats; texts as numbers of categories, twice, which marks them as not ordered."""
-    features = []
-    sources = []
-    for name, cells in used.cells.items():
-        numbers = cells.codes if cells.kind == TEXT else cells.rows()
-        if cells.kind == DATE:
-            numbers = numbers.astype(np.int64)
-        column = np.where(cells.gaps(), np.nan, numbers)
-        for _ in range(2 if cells.kind == TEXT else 1):
-            features.append(column)
-            sources.append(name)
-    return np.column_stack(features), sources

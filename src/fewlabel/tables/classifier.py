@@ -19,9 +19,9 @@ from fewlabel.parts import Classes, Columns, FittedModel, ranking_model
 from fewlabel.parts.explanations import Explanation, explain_by_sampling, reference_rows
 from fewlabel.population import Selection
 from fewlabel.rows import Rows
-from fewlabel.tables.encoder import SpecialValues, TableEncoder
+from fewlabel.tables.encoder import SpecialValues, TableEncoder, as_frame
 from fewlabel.tables.kinds import as_moments
-from fewlabel.tables.leaks import FILLED_IF_LABELED, filled_if_labeled, suspected_leaks
+from fewlabel.tables.leaks import find_leaks
 from fewlabel.types import Seed
 
 Callback = Callable[[int, int, str], None]
@@ -200,13 +200,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         # The user may have set another output.
         features = np.asarray(encoder.fit_transform(X))
         check_consistent_length(features, read.codes)
-        leaks = suspected_leaks(features, read.codes, encoder.sources_)
-        if isinstance(X, pd.DataFrame):
-            for name in map(str, filled_if_labeled(X, read.codes >= 0)):
-                if name in encoder.columns_:
-                    leaks[name] = FILLED_IF_LABELED
         self.encoder_ = encoder
-        self.leaks_ = leaks
+        self.leaks_ = dict(find_leaks(as_frame(X), features, read.codes, encoder.sources_))
         self.target_ = str(target or getattr(y, "name", None) or "label")
         self.without_leaks_: dict[str, float] | None = None
         self.classes_, positions = labels.sorted_classes(read.classes)

@@ -2,18 +2,89 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import hypergeom, norm, rankdata
 
-_FALSE_ALARM = 0.01  # highest chance, over all features, that one without information is reported
+from fewlabel.metrics.angles import from_angle, to_angle
+
+_FALSE_ALARM = 0.01  # highest chance that a good column is reported, or one of all columns that is filled at random
+_GOOD = 0.9  # AUC of a column that is good rather than a leak
 _GROUP_SIZE = 5  # labeled rows per distinct value, on average, of a categorical column that can be reported
 _NEARLY = 0.975  # AUC of a column that nearly separates the classes
 _STANDS_OUT = 1 / 3  # and its distance to 1, at most this share of that of any other column
 _SAMPLE = 20_000  # rows of each class that are compared
 FILLED_IF_LABELED = "is filled for labeled rows only"
+TOO_FEW_FOR_LEAKS = (
+    "with so few labels a good column separates the classes as a leak would: look yourself for columns that are filled "
+    "in after the label is known"
+)
+
+
+def find_leaks(
+    X: pd.DataFrame, features: np.ndarray, codes: np.ndarray, sources: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Columns of a table that are suspected to leak the label, and why: what a check and a fit both report.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_samples, n_columns)
+        The table as it is.
+    features : ndarray of shape (n_samples, n_features)
+        The encoded table; NaN marks a missing value.
+    codes : ndarray of int of shape (n_samples,)
+        Class of each row, ``-1`` if unlabeled; with a class to find, all others are one.
+    sources : sequence of str of length n_features
+        The column that each feature comes from.
+
+    Returns
+    -------
+    list of (str, str)
+        Name and reason. A column can have two reasons.
+    """
+    found = list(suspected_leaks(features, codes, sources).items())
+    in_use = set(sources)
+    for name in map(str, filled_if_labeled(X, codes >= 0)):
+        if name in in_use and (name, FILLED_IF_LABELED) not in found:
+            found.append((name, FILLED_IF_LABELED))
+    return found
+
+
+def enough_for_leaks(codes: np.ndarray) -> bool:
+    """Whether there are enough labels to tell a column that separates the classes from one that is only good.
+
+    A column with an AUC of .9 is good, and separates a few rows of each class perfectly now and then. There are enough
+    labels if its chance to do so is at most 1%: for instance 17 of each of two classes, or 10 of one and 70 of the
+    other. If only one class is labeled, unlabeled rows take the place of the other.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_samples,)
+        Class of each row, ``-1`` if unlabeled.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabel.tables import enough_for_leaks
+    >>> enough_for_leaks(np.repeat([0, 1], [7, 20])), enough_for_leaks(np.repeat([0, 1], [17, 17]))
+    (False, True)
+    """
+    counts = np.unique(codes[codes >= 0], return_counts=True)[1]
+    if len(counts) == 1:
+        counts = np.array([counts[0], len(codes) - counts[0]])
+    if len(counts) < 2 or counts.min() == 0:
+        return False
+    log_chance = 0.0
+    for smaller, larger in pairwise(np.sort(counts)):
+        log_chance += _log_chance_to_separate(smaller, larger)
+    return log_chance <= math.log(_FALSE_ALARM)
 
 
 def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[str]) -> dict[str, str]:
@@ -39,8 +110,12 @@ def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[s
 
     Notes
     -----
-    A column nearly separates two classes if its AUC is .975 or more, and so far above that of every other column that
-    the rest can be no second explanation: it is at most a third as far from 1.
+    With few labels nothing is suspected, as even a good column may separate these: :func:`enough_for_leaks` says how
+    many are enough.
+
+    A column nearly separates two classes if its AUC is .975 or more, higher than that of a good column is by chance,
+    and so far above that of every other column that the rest can be no second explanation: it is at most a third as far
+    from 1.
 
     Examples
     --------
@@ -60,29 +135,27 @@ def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[s
         classes = np.unique(codes)
         separates = "alone separates labeled from unlabeled rows"
         gaps = FILLED_IF_LABELED
-    if len(classes) < 2:
+    if not enough_for_leaks(codes):
         return {}
     rows = np.concatenate([np.flatnonzero(codes == code)[:_SAMPLE] for code in classes])
     y = np.searchsorted(classes, codes[rows])
     n_classes = len(classes)
-    n_features = len(sources)
     features = features[rows]
     of_feature = np.array(sources, dtype=object)
     values = {}
     for name in dict.fromkeys(sources):
         values[name] = features[:, of_feature == name]
     found: dict[str, str] = {}
-    if _log_chance(np.bincount(y), n_features) <= math.log(_FALSE_ALARM):
-        for name, column in values.items():
-            missing = np.isnan(column)
-            if not missing.any() and _separates(column, y, n_classes):
-                found[name] = separates
-            elif missing.any() and _orders(missing.all(axis=1), y, n_classes):
-                found[name] = gaps
+    for name, column in values.items():
+        missing = np.isnan(column)
+        if not missing.any() and _separates(column, y, n_classes):
+            found[name] = separates
+        elif missing.any() and _orders(missing.all(axis=1), y, n_classes):
+            found[name] = gaps
     if n_classes == 2:
         others = {name: column for name, column in values.items() if name not in found}
         nearly = separates.replace("separates", "nearly separates")
-        for name, auc in _nearly(others, y, n_features).items():
+        for name, auc in _nearly(others, y).items():
             found[name] = f"{nearly} (AUC {auc:.3f})"
     return found
 
@@ -103,21 +176,40 @@ def filled_if_labeled(X: pd.DataFrame, labeled: np.ndarray) -> list[str]:
     return names
 
 
-def _log_chance(counts: np.ndarray, n_features: int) -> float:
-    """Logarithm of the chance that a random order of the rows separates the classes, for one of the features."""
-    log_orders = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
-    # The classes may come in any order.
-    log_separating = gammaln(len(counts) + 1)
-    return log_separating - log_orders + math.log(max(n_features, 1))
+def _log_chance_to_separate(n_one: int, n_other: int) -> float:
+    """Logarithm of the chance that a good column separates two classes.
+
+    If the distribution functions of a column are F in one class and F^k in the other, its AUC is k / (k + 1), and it
+    separates m and n rows with the chance 1 / binomial(m / k + n, n) (Lehmann, Annals of Mathematical Statistics 24,
+    1953): for k = 1 one of all orders. Which class has which function is unknown.
+    """
+    odds = _GOOD / (1 - _GOOD)
+    chances = []
+    for m, n in ((n_one, n_other), (n_other, n_one)):
+        chances.append(gammaln(m / odds + 1) + gammaln(n + 1) - gammaln(m / odds + n + 1))
+    return float(max(chances))
 
 
-def _nearly(columns: dict[str, np.ndarray], y: np.ndarray, n_features: int) -> dict[str, float]:
+def _highest_auc_of_good(n_one: int, n_other: int) -> float:
+    """The AUC that a good column exceeds with the chance of a false alarm, by its variance on the scale of angles.
+
+    The variance is that of Hanley and McNeil (Radiology 143, 1982), for the same pair of distributions.
+    """
+    squared = _GOOD**2
+    both_high = _GOOD / (2 - _GOOD) - squared
+    both_low = 2 * squared / (1 + _GOOD) - squared
+    one_row = _GOOD * (1 - _GOOD)
+    variances = []
+    for m, n in ((n_one, n_other), (n_other, n_one)):
+        variances.append((one_row + (n - 1) * both_high + (m - 1) * both_low) / (m * n))
+    deviation = math.sqrt(max(variances) / one_row)
+    angle = to_angle(_GOOD) + norm.isf(_FALSE_ALARM) * deviation
+    return float(from_angle(min(angle, math.pi)))
+
+
+def _nearly(columns: dict[str, np.ndarray], y: np.ndarray) -> dict[str, float]:
     """AUC of the columns that nearly separate two classes, and are far better than all others."""
-    n_low, n_high = np.bincount(y)
-    # An AUC beyond this is no chance, by the normal approximation of Mann and Whitney's test.
-    deviation = math.sqrt((len(y) + 1) / (12 * n_low * n_high))
-    error = norm.isf(_FALSE_ALARM / 2 / max(n_features, 1)) * deviation
-    limit = max(_NEARLY, 0.5 + error)
+    limit = max(_NEARLY, _highest_auc_of_good(*np.bincount(y)))
     aucs = {}
     for name, column in columns.items():
         aucs[name] = _best_auc(column, y)
