@@ -92,6 +92,13 @@ def test_positives_at_random_leave_the_share_open(make, capsys):
         assert "if the labeled yes are typical of all yes" in text
         assert "The share of yes among these rows is not known without negatives" in text
         assert "An estimated" not in text
+    # Neither a forecast nor the rows to label next take the share that other tables suggest for the true one.
+    assert numbers["learning_curve"]["more_labels"] is None
+    assert "of which only the largest possible one is known" in numbers["learning_curve"]["text"]
+    assert ">highest probability</th>" in report
+    everything = pd.read_csv("scores.csv")["highest probability of yes"]
+    for row in numbers["next_rows"]:
+        assert row["probability"] == pytest.approx(everything[row["row"] - 1], abs=1e-6)
     for text in (said, card):
         assert "1.000" not in text
     assert not re.search(r"to 1\.000", report)
@@ -110,6 +117,11 @@ def test_with_a_stated_share_figures_have_values(capsys):
     assert precision["low"] <= hidden[flagged].mean() <= precision["high"]
     assert precision["low"] < precision["value"] < precision["high"] < 0.6
     assert "highest probability of yes" not in scores
+    assert "highest probability" not in Path("out/report.html").read_text("utf-8")
+    assert "largest possible one" not in numbers["learning_curve"]["text"]
+    everything = pd.read_csv("scores.csv")["probability of yes"]
+    for row in numbers["next_rows"]:
+        assert row["probability"] == pytest.approx(everything[row["row"] - 1], abs=1e-6)
 
 
 def test_positives_at_random_make_no_perfect_model(capsys):

@@ -8,7 +8,7 @@ import pandas as pd
 from fewlabel.active import REASONS, BatchQuery, Query
 from fewlabel.reporting.figures import value_text
 from fewlabel.rows import Rows
-from fewlabel.tables import TableClassifier
+from fewlabel.tables import TableClassifier, highest_probability
 from fewlabel.text import short
 from fewlabel.types import PlainDict
 
@@ -108,6 +108,8 @@ def described(
 ) -> list[PlainDict]:
     """The rows to label next, with what the model says and the values of some columns.
 
+    Of positives only, the probability of a positive is the highest possible one: no other is known.
+
     Parameters
     ----------
     model : TableClassifier
@@ -123,11 +125,13 @@ def described(
     list of dict
     """
     table = X.set_axis(X.columns.map(str), axis=1)
+    # Of two classes that of the positive one, also if it is the less likely.
+    likely = probability[:, 1] if probability.shape[1] == 2 else probability.max(axis=1)
+    highest = highest_probability(model.model_, likely)
+    if highest is not None:
+        likely = highest
     described_rows = []
     for row, how in zip(query.rows.tolist(), query.how):
-        chances = probability[row]
-        # Of two classes that of the positive one, also if it is the less likely.
-        likely = chances[1] if len(chances) == 2 else chances.max()
         values = []
         for name in shown:
             text = value_text(table[name].iloc[row])
@@ -135,8 +139,9 @@ def described(
         described_rows.append(
             {
                 "row": row + 1,  # counted from 1
-                "probability": float(likely),
-                "label": str(model.names_of(chances.argmax())),
+                "probability": float(likely[row]),
+                "is_highest": highest is not None,
+                "label": str(model.names_of(probability[row].argmax())),
                 "how": how,
                 "why": REASONS[how],
                 "values": values,

@@ -218,7 +218,8 @@ def learning(auto: AutoClassifier, encoded: Rows, n: int, name: str, seed: int) 
     curve = learning_curve(auto, encoded, seed=seed)
     if curve is None:
         return None
-    more, text = sentences.outlook(curve, auto.headline_["low"], n, name)
+    share_is_known = auto.prior_ is None or auto.prior is not None
+    more, text = sentences.outlook(curve, auto.headline_["low"], n, name, share_is_known=share_is_known)
     ahead = np.array([], dtype=int)
     if more is not None:
         furthest = min(n + more, _FURTHEST * n)

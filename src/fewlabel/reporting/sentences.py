@@ -78,6 +78,10 @@ _UNCHOSEN = (
     "tell methods apart, and on other tables it did worse. With both counted, {weight[method]} is expected to be "
     "better by {difference:.3f} {measure}."
 )
+_NO_OUTLOOK = (
+    "Without negatives the {name} depends on the share of positives, of which only the largest possible one is known: "
+    "points average over the shares that other tables suggest, and no forecast is made."
+)
 _BEATS = "The model beats {method}, the plain baseline, by {difference:.3f} {score_name} ({interval})."
 _IS_WORSE = (
     "The model is worse than {method}, the plain baseline, by {worse:.3f} {score_name} ({interval}): consider that "
@@ -315,7 +319,9 @@ def _gain(baseline: PlainDict, score_name: str) -> str:
     return sentence.format(**texts, **baseline)
 
 
-def outlook(curve: LearningCurve, certain: float, n: int, name: str) -> tuple[int | None, str]:
+def outlook(
+    curve: LearningCurve, certain: float, n: int, name: str, *, share_is_known: bool = True
+) -> tuple[int | None, str]:
     """Labels that a gain of the score takes, and a sentence on it; without a forecast there is no number either.
 
     Parameters
@@ -327,9 +333,13 @@ def outlook(curve: LearningCurve, certain: float, n: int, name: str) -> tuple[in
         Number of labels.
     name : str
         Of the score.
+    share_is_known : bool, default=True
+        Whether there are labels of both classes, or the share of positives was stated.
     """
     if math.isnan(certain):
         return None, "The scores are for rows like the labeled ones, so no forecast is made."
+    if not share_is_known:
+        return None, _NO_OUTLOOK.format(name=name)
     if curve.error <= GAIN and certain >= 1 - GAIN:
         return None, f"By this curve, the {name} is already within {GAIN} of 1: more labels can hardly improve it."
     if curve.error <= GAIN:

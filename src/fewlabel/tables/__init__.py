@@ -27,6 +27,7 @@ _HOME = {
     "digest_table": "fewlabel.tables.digests",
     "enough_for_leaks": "fewlabel.tables.leaks",
     "evidence_of": "fewlabel.tables.thresholds",
+    "highest_probability": "fewlabel.tables.scoring",
     "immature": "fewlabel.tables.maturity",
     "local_files": "fewlabel.tables.sources",
     "open_table": "fewlabel.tables.sources",

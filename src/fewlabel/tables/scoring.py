@@ -67,17 +67,29 @@ def score_columns(model: Any, scores: Scores) -> dict[str, np.ndarray]:
     name = f"probability of {model.classes_[positive]}"
     probability = scores.probability[:, positive]
     columns = {"score": scores.score, name: probability}
-    largest = _largest_prior(model)
-    if largest is not None:
-        columns[f"highest {name}"] = np.minimum(probability * (largest / model.prior), 1.0)
+    highest = highest_probability(model, probability)
+    if highest is not None:
+        columns[f"highest {name}"] = highest
     return columns
 
 
-def _largest_prior(model: Any) -> float | None:
-    """The largest possible share of positives, if it was estimated from positives only."""
+def highest_probability(model: Any, probability: np.ndarray) -> np.ndarray | None:
+    """Probabilities at the largest possible share of positives; None unless only positives were labeled.
+
+    Parameters
+    ----------
+    model : FittedModel or TableClassifier
+    probability : ndarray
+        Of the positive class, by the model: at the share that other tables suggest.
+
+    Returns
+    -------
+    ndarray or None
+        None also with a share that was stated.
+    """
     about = getattr(model, "about", None) or {}
     low, high = about.get("prior_interval") or (0.0, 0.0)
-    return high if low < high else None
+    return np.minimum(probability * (high / model.prior), 1.0) if low < high else None
 
 
 def score_table(model: Any, table: Any, *, n_reasons: int = 0) -> dict[str, Any]:
