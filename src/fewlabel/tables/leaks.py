@@ -9,9 +9,7 @@ import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import hypergeom, norm, rankdata
 
-from fewlabel.metrics.angles import from_angle, to_angle
-
-_FALSE_ALARM = 0.01  # highest chance that a good column is reported, or one of all columns that is filled at random
+_FALSE_ALARM = 0.01  # highest chance, over all features, that one without information is reported
 _GOOD = 0.9  # AUC of a column that is good rather than a leak
 _GROUP_SIZE = 5  # labeled rows per distinct value, on average, of a categorical column that can be reported
 _NEARLY = 0.975  # AUC of a column that nearly separates the classes
@@ -19,7 +17,7 @@ _STANDS_OUT = 1 / 3  # and its distance to 1, at most this share of that of any 
 _SAMPLE = 20_000  # rows of each class that are compared
 FILLED_IF_LABELED = "is filled for labeled rows only"
 TOO_FEW_FOR_LEAKS = (
-    "with so few labels a good column separates the classes as a leak would: look yourself for columns that are filled "
+    "with so few labels a good column may separate the classes as a leak does: look yourself which columns are filled "
     "in after the label is known"
 )
 
@@ -110,12 +108,11 @@ def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[s
 
     Notes
     -----
-    With few labels nothing is suspected, as even a good column may separate these: :func:`enough_for_leaks` says how
-    many are enough.
+    A column without information is suspected with a chance of at most 1%. A column that is only good may separate a few
+    labels, too: :func:`enough_for_leaks` says how many are enough to tell it from a leak.
 
-    A column nearly separates two classes if its AUC is .975 or more, higher than that of a good column is by chance,
-    and so far above that of every other column that the rest can be no second explanation: it is at most a third as far
-    from 1.
+    A column nearly separates two classes if its AUC is .975 or more, and so far above that of every other column that
+    the rest can be no second explanation: it is at most a third as far from 1.
 
     Examples
     --------
@@ -135,27 +132,29 @@ def suspected_leaks(features: np.ndarray, codes: np.ndarray, sources: Sequence[s
         classes = np.unique(codes)
         separates = "alone separates labeled from unlabeled rows"
         gaps = FILLED_IF_LABELED
-    if not enough_for_leaks(codes):
+    if len(classes) < 2:
         return {}
     rows = np.concatenate([np.flatnonzero(codes == code)[:_SAMPLE] for code in classes])
     y = np.searchsorted(classes, codes[rows])
     n_classes = len(classes)
+    n_features = len(sources)
     features = features[rows]
     of_feature = np.array(sources, dtype=object)
     values = {}
     for name in dict.fromkeys(sources):
         values[name] = features[:, of_feature == name]
     found: dict[str, str] = {}
-    for name, column in values.items():
-        missing = np.isnan(column)
-        if not missing.any() and _separates(column, y, n_classes):
-            found[name] = separates
-        elif missing.any() and _orders(missing.all(axis=1), y, n_classes):
-            found[name] = gaps
+    if _log_chance(np.bincount(y), n_features) <= math.log(_FALSE_ALARM):
+        for name, column in values.items():
+            missing = np.isnan(column)
+            if not missing.any() and _separates(column, y, n_classes):
+                found[name] = separates
+            elif missing.any() and _orders(missing.all(axis=1), y, n_classes):
+                found[name] = gaps
     if n_classes == 2:
         others = {name: column for name, column in values.items() if name not in found}
         nearly = separates.replace("separates", "nearly separates")
-        for name, auc in _nearly(others, y).items():
+        for name, auc in _nearly(others, y, n_features).items():
             found[name] = f"{nearly} (AUC {auc:.3f})"
     return found
 
@@ -190,26 +189,21 @@ def _log_chance_to_separate(n_one: int, n_other: int) -> float:
     return float(max(chances))
 
 
-def _highest_auc_of_good(n_one: int, n_other: int) -> float:
-    """The AUC that a good column exceeds with the chance of a false alarm, by its variance on the scale of angles.
-
-    The variance is that of Hanley and McNeil (Radiology 143, 1982), for the same pair of distributions.
-    """
-    squared = _GOOD**2
-    both_high = _GOOD / (2 - _GOOD) - squared
-    both_low = 2 * squared / (1 + _GOOD) - squared
-    one_row = _GOOD * (1 - _GOOD)
-    variances = []
-    for m, n in ((n_one, n_other), (n_other, n_one)):
-        variances.append((one_row + (n - 1) * both_high + (m - 1) * both_low) / (m * n))
-    deviation = math.sqrt(max(variances) / one_row)
-    angle = to_angle(_GOOD) + norm.isf(_FALSE_ALARM) * deviation
-    return float(from_angle(min(angle, math.pi)))
+def _log_chance(counts: np.ndarray, n_features: int) -> float:
+    """Logarithm of the chance that a random order of the rows separates the classes, for one of the features."""
+    log_orders = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
+    # The classes may come in any order.
+    log_separating = gammaln(len(counts) + 1)
+    return log_separating - log_orders + math.log(max(n_features, 1))
 
 
-def _nearly(columns: dict[str, np.ndarray], y: np.ndarray) -> dict[str, float]:
+def _nearly(columns: dict[str, np.ndarray], y: np.ndarray, n_features: int) -> dict[str, float]:
     """AUC of the columns that nearly separate two classes, and are far better than all others."""
-    limit = max(_NEARLY, _highest_auc_of_good(*np.bincount(y)))
+    n_low, n_high = np.bincount(y)
+    # An AUC beyond this is no chance, by the normal approximation of Mann and Whitney's test.
+    deviation = math.sqrt((len(y) + 1) / (12 * n_low * n_high))
+    error = norm.isf(_FALSE_ALARM / 2 / max(n_features, 1)) * deviation
+    limit = max(_NEARLY, 0.5 + error)
     aucs = {}
     for name, column in columns.items():
         aucs[name] = _best_auc(column, y)
