@@ -230,6 +230,20 @@ def test_trees_learn_an_interaction_that_stumps_cannot(rows):
     assert roc_auc_score(y[hidden], trees) > roc_auc_score(y[hidden], stumps) + 0.05
 
 
+def test_the_default_penalty_keeps_trees_from_fitting_noise():
+    """Binary columns and noisy labels: with a small penalty, trees fit every cell of the table."""
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 2, size=(2000, 10)).astype(float)
+    y = (rng.random(2000) < 0.05 + 0.2 * X[:, :3].sum(axis=1)).astype(int)
+    few = np.where(np.arange(2000) < 300, y, -1)
+    hidden = few == -1
+    areas = []
+    for parameters in ({}, {"l2_regularization": 0.5}):
+        model = TreeAUCBoostClassifier(random_state=0, **parameters).fit_ranking(X, few)
+        areas.append(roc_auc_score(y[hidden], model.decision_function(X[hidden])))
+    assert areas[0] > areas[1] + 0.02
+
+
 def test_continued_fit(rows):
     X, few, _ = rows
     settings = dict(splitter="random", random_state=0, warm_start=True)  # noise would fade over other rounds

@@ -188,7 +188,7 @@ _TREE_BOOSTING = _new(
     "fewlabel.boosting.TreeAUCBoostClassifier", n_estimators=_n_rounds, learning_rate=_step, **_BOOSTER
 )
 # Few bins: as good as more of them, and a scorecard has fewer rows.
-_STEPS = dict(max_depth=1, max_bins=16, monotone=_monotone, **_BOOSTER)
+_STEPS = dict(max_depth=1, max_bins=16, l2_regularization=0.5, monotone=_monotone, **_BOOSTER)
 _ADDITIVE_BOOSTING = _new(
     "fewlabel.boosting.TreeAUCBoostClassifier", n_estimators=_n_rounds, learning_rate=_step, **_STEPS
 )

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY
 from typing import Literal
 
-from fewlabel.base import parametrized
+from fewlabel.base import NonNegative, parametrized
 from fewlabel.boosting._pnu_auc import pair_rule
 from fewlabel.boosting.booster import Bins, LabeledBooster, RandomTrees
 from fewlabel.boosting.pairs import PairLoss
@@ -46,10 +46,10 @@ class TreeAUCBoostClassifier(RandomTrees, LabeledBooster):
         Number of levels of each tree, 1 to 8.
     learning_rate : float, default=0.02
         Factor by which each tree is multiplied, in (0, 1].
-    l2_regularization : float, default=0.5
+    l2_regularization : float, default=10.0
         Penalty :math:`\lambda` on the squares of the leaf values, in labeled rows times the second derivative of the
         loss (1/4 for a logistic pair at 0). A row of weight 2 counts as two rows, so that the scale of the weights
-        matters: larger weights mean a smaller penalty.
+        matters: larger weights mean a smaller penalty. Small values suit labels without noise.
     splitter : {"mixed", "random", "best"}, default="mixed"
         Cuts that a tree tries at each level: one random cut per column ("random"), all of them ("best"), or the one and
         the other in turn, tree by tree ("mixed").
@@ -149,6 +149,7 @@ class TreeAUCBoostClassifier(RandomTrees, LabeledBooster):
     """
 
     _: KW_ONLY
+    l2_regularization: NonNegative = 10.0
     loss: Literal["logistic", "exponential"] = "logistic"
     max_bins: Bins = 32
     early_stopping: bool = False
