@@ -16,6 +16,7 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from fewlabel.auto.members import ALL, BINARY, MULTICLASS, POSITIVE_UNLABELED, Member, portfolio
+from fewlabel.boosting import TreeAUCBoostClassifier
 from fewlabel.linear import LeastSquaresAUCClassifier
 
 
@@ -161,6 +162,18 @@ def _catboost(n_per_tree, most, **parameters):
     return make
 
 
+def _tree_boosting(penalty):
+    """As the member of the portfolio, with another penalty."""
+
+    def make(context):
+        rounds = 3 * context.n_trees
+        return TreeAUCBoostClassifier(
+            rounds, learning_rate=20.0 / rounds, l2_regularization=penalty, random_state=context.seed
+        )
+
+    return make
+
+
 def _candidate(name, family, view, make, tasks=(BINARY,)):
     return Member(name, family, view, ALL, make, tasks)
 
@@ -199,6 +212,8 @@ CANDIDATES = (
     _candidate("oblique forest, sums only", "forest", "scaled", _oblique("only")),
     _candidate("oblique forest + components", "forest", "components", _oblique("beside")),
     _candidate("rotated forest + components", "forest", "components", _oblique("rotated")),
+    _candidate("tree AUC boosting, penalty 5", "boosting", "raw", _tree_boosting(5.0))._replace(fits_unlabeled=True),
+    _candidate("tree AUC boosting, penalty 10", "boosting", "raw", _tree_boosting(10.0))._replace(fits_unlabeled=True),
     _candidate("CatBoost, long", "boosting", "raw", _catboost(4, 10**9, depth=6, learning_rate=0.03)),
     _candidate(
         *("CatBoost depth 4 + components", "boosting", "components"),

@@ -46,7 +46,7 @@ class TreeAUCBoostClassifier(RandomTrees, LabeledBooster):
         Number of levels of each tree, 1 to 8.
     learning_rate : float, default=0.02
         Factor by which each tree is multiplied, in (0, 1].
-    l2_regularization : float, default=10.0
+    l2_regularization : float, default=5.0
         Penalty :math:`\lambda` on the squares of the leaf values, in labeled rows times the second derivative of the
         loss (1/4 for a logistic pair at 0). A row of weight 2 counts as two rows, so that the scale of the weights
         matters: larger weights mean a smaller penalty. Small values suit labels without noise.
@@ -149,7 +149,7 @@ class TreeAUCBoostClassifier(RandomTrees, LabeledBooster):
     """
 
     _: KW_ONLY
-    l2_regularization: NonNegative = 10.0
+    l2_regularization: NonNegative = 5.0
     loss: Literal["logistic", "exponential"] = "logistic"
     max_bins: Bins = 32
     early_stopping: bool = False
