@@ -1,8 +1,10 @@
 """Views of a table."""
 
 import numpy as np
+import pytest
 
-from fewlabel.auto.views import learn_scale, learn_smooth
+from fewlabel.auto.members import portfolio
+from fewlabel.auto.views import Views, learn_components, learn_scale, learn_smooth
 
 
 def test_scaled_columns_have_mean_0_and_variance_1_whatever_their_tails():
@@ -41,3 +43,29 @@ def test_smooth_functions_do_not_depend_on_the_order_of_tied_rows():
     together = smooth(new)
     np.testing.assert_array_equal(together[1:], smooth(new[1:]))
     np.testing.assert_array_equal(together[:1], smooth(new[:1]))
+
+
+@pytest.mark.parametrize(("n_columns", "error"), [(500, 1e-8), (501, 1e-4)])
+def test_components_are_the_principal_ones(n_columns, error):
+    """One column more than 500, and they are found by random projections."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(300, 10)) * np.arange(20, 10, -1)
+    rows = scores @ rng.normal(size=(10, n_columns)) + rng.normal(size=(300, n_columns))
+    axes = learn_components(rows).axes
+    exact = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:10]
+    np.testing.assert_allclose(np.abs(np.sum(axes * exact.T, axis=0)), 1, atol=error)
+
+
+def test_components_of_a_wide_table_with_few_rows_are_as_many_as_vary():
+    rows = np.random.default_rng(0).normal(size=(8, 600))
+    assert learn_components(rows).n_outputs == 7
+
+
+def test_the_table_of_a_view_is_what_its_formula_gives():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    X[3, 1] = np.nan
+    members = [member for member in portfolio() if member.view != "raw"]
+    views = Views(X, np.arange(20), 0)
+    views.learn(members)
+    for member in members:
+        np.testing.assert_array_equal(views.table(member), views.formula(member)(X))

@@ -230,3 +230,12 @@ def test_a_method_whose_time_grows_with_the_cube_of_the_columns_is_left_out_of_w
     status = model.leaderboard_.set_index("method")["status"]
     assert status["linear discriminant"] == "skipped: more than 500 columns"
     assert model.ensemble_weights_ == {"logistic regression": 1.0}
+
+
+def test_methods_on_distances_are_left_out_of_tables_with_thousands_of_columns():
+    counts = np.array([20, 20])
+    left_out = {member.name: why for member, why in members.unfit_members(members.portfolio(), counts, 1025).items()}
+    distances = {member.name for member in members.portfolio() if member.view == "spectral"}
+    distances |= {"path neighbors", "label spreading"}
+    assert {left_out[name] for name in distances} == {"skipped: more than 1024 columns"}
+    assert not distances & {member.name for member in members.unfit_members(members.portfolio(), counts, 1024)}

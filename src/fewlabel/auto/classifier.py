@@ -61,6 +61,7 @@ from fewlabel.parts import (
 )
 from fewlabel.population import Selection, describe_selection
 from fewlabel.positive_unlabeled import check_prior_fits
+from fewlabel.thread_limits import one_thread
 from fewlabel.threads import map_in_threads
 from fewlabel.types import MatrixLike, Seed
 from fewlabel.warning_filters import caller_level
@@ -602,7 +603,7 @@ class AutoClassifier(ValidatesByTags, ClassifierMixin, BaseEstimator):
             about=about,
         )
         if training.n_outputs == 1:
-            kept = _baseline(model, training, decision[evaluated, 0])
+            kept = _baseline(model, training, decision[evaluated, 0], choice.unlabeled)
             model = replace(model, evidence=replace(model.evidence, baseline=kept))
         # With positives only, the prior is part of the threshold and of the probabilities already.
         if self.prior is None or task.prior is not None:
@@ -747,7 +748,9 @@ def _unlabeled_ranks(training, members, weights):
     if not training.ranks_unlabeled:
         return None
     total = WeightedSum(np.array(list(weights)), [member.formula for member in members])
-    return total(training.rows.X[_evenly(training.unlabeled)])[:, 0]
+    # Sums have one order, as in predictions.
+    with one_thread():
+        return total(training.rows.X[_evenly(training.unlabeled)])[:, 0]
 
 
 def _possible(rows, choice, scorer, selection):
@@ -762,12 +765,15 @@ def _possible(rows, choice, scorer, selection):
     return {"factor": FACTOR, "low": low, "high": high, "reversing": reversing_odds(*known)}
 
 
-def _baseline(model, training, held_out):
-    """Rows of the fit that new rows are compared with, not more than needed."""
+def _baseline(model, training, held_out, unlabeled):
+    """Rows of the fit that new rows are compared with, not more than needed; ranks of unlabeled rows may be known."""
     rows = training.evaluated_rows
     kept = _evenly(np.arange(len(rows)))
-    population = training.unlabeled if len(training.unlabeled) else training.labeled
-    scores = model.scores_towards(training.rows.X[_evenly(population)])
+    if unlabeled is None:
+        population = training.unlabeled if len(training.unlabeled) else training.labeled
+        scores = model.scores_towards(training.rows.X[_evenly(population)])
+    else:
+        scores = model.link.decisions(LogOdds(1)(unlabeled[:, None]))[:, 0]
     weight = None if rows.weight is None else rows.weight[kept]
     return Baseline(held_out[kept], rows.codes[kept] == 1, rows.X[kept].astype(np.float32), scores, weight)
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import eigsh
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import randomized_svd
 
 from fewlabel.auto.attempts import attempt
 from fewlabel.auto.members import ALL, LABELED
@@ -17,6 +18,8 @@ from fewlabel.parts.views import compress, fill_gaps
 _PASSES = 5  # of the search for the scale
 _N_COMPONENTS = 10
 _N_SPECTRAL = 12
+_WIDE = 500  # columns beyond which the eigenvectors of the covariance would take most of the time of a fit
+_N_ITERATIONS = 6  # of the search for components of a wide table
 _N_NEIGHBORS = 10
 _LARGEST_GRAPH = 3000  # rows of the neighborhood graph; more make it slower but its eigenvectors no better
 _TINY = 1e-12
@@ -65,14 +68,27 @@ def learn_components(rows):
     -------
     Components
     """
-    n_columns = rows.shape[1]
     center = rows.mean(axis=0)
-    # Eigenvectors of the covariance: exact, and cheap for the number of columns that tables have.
-    covariance = np.cov(rows - center, rowvar=False).reshape(n_columns, n_columns)
+    find = _axes_of_wide if rows.shape[1] > _WIDE else _axes
+    values, vectors = find(rows - center)
+    kept = values > 1e-9 * max(values.max(), 1e-300)
+    return Components(center, _with_positive_peak(vectors[:, kept]))
+
+
+def _axes(centered):
+    """Variances and directions of the components: the leading eigenvectors of the covariance, which are exact."""
+    n_columns = centered.shape[1]
+    covariance = np.cov(centered, rowvar=False).reshape(n_columns, n_columns)
     values, vectors = np.linalg.eigh(covariance)
     largest = np.argsort(-values)[:_N_COMPONENTS]
-    largest = largest[values[largest] > 1e-9 * max(values.max(), 1e-300)]
-    return Components(center, _with_positive_peak(vectors[:, largest]))
+    return values[largest], vectors[:, largest]
+
+
+def _axes_of_wide(centered):
+    """The same by random projections, whose time grows linearly with the columns; nearly exact."""
+    n_components = min(_N_COMPONENTS, len(centered))
+    _, lengths, axes = randomized_svd(centered, n_components, n_iter=_N_ITERATIONS, random_state=0)
+    return lengths**2, axes.T
 
 
 def _with_positive_peak(vectors):
@@ -142,6 +158,7 @@ class Views:
         self._labeled = labeled
         self._seed = seed
         self._learned = {}
+        self._scaled = {}
         self._formulas = {("raw", LABELED): None, ("raw", ALL): None}
         self._tables = {("raw", LABELED): X, ("raw", ALL): X}
 
@@ -150,7 +167,9 @@ class Views:
         for key in sorted({(m.view, m.learns) for m in members} - set(self._tables)):
             formula = attempt(self._formula, *key)
             self._formulas[key] = formula
-            self._tables[key] = formula if isinstance(formula, Exception) else attempt(formula, self._X)
+            self._tables[key] = formula if isinstance(formula, Exception) else attempt(self._table, *key)
+        # The tables of the views are all that is needed from here on.
+        self._scaled.clear()
 
     def formula(self, member):
         """The view of a member; None stands for the table itself."""
@@ -168,10 +187,27 @@ class Views:
         if name == "scaled":
             return scaled
         same = Select(np.arange(scaled.n_outputs), scaled.n_outputs)
-        blocks = [same, self._part("components", source)]
+        return Chain([scaled, Beside([same, *self._added(name, source)])])
+
+    def _table(self, name, source):
+        """What the formula of a view gives for all rows, with columns scaled once for all views."""
+        scaled = self._scaled_rows(source)
+        if name == "scaled":
+            return scaled
+        return np.hstack([scaled, *(block(scaled) for block in self._added(name, source))])
+
+    def _added(self, name, source):
+        """What a view has beside the scaled columns."""
+        blocks = [self._part("components", source)]
         if name == "spectral":
             blocks.append(self._part("smooth", source))
-        return Chain([scaled, Beside(blocks)])
+        return blocks
+
+    def _scaled_rows(self, source):
+        """All rows, scaled by the rows of a source."""
+        if source not in self._scaled:
+            self._scaled[source] = self._part("scale", source)(self._X)
+        return self._scaled[source]
 
     def _part(self, name, source):
         if (name, source) not in self._learned:
@@ -179,10 +215,10 @@ class Views:
         return self._learned[name, source]
 
     def _learn_part(self, name, source):
-        rows = self._X if source == ALL else self._X[self._labeled]
+        rows = slice(None) if source == ALL else self._labeled
         if name == "scale":
-            return learn_scale(rows)
-        scaled = self._part("scale", source)(rows)
+            return learn_scale(self._X[rows])
+        scaled = self._scaled_rows(source)[rows]
         if name == "components":
             return learn_components(scaled)
         return learn_smooth(scaled, check_random_state(self._seed))
