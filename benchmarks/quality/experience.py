@@ -380,6 +380,7 @@ def with_earlier(scores, path):
     earlier = pd.read_csv(path)
     earlier = earlier.drop(columns=[name for name in earlier if name.startswith(ENSEMBLE)])
     both = pd.concat([scores, earlier]).drop_duplicates(["table", "amount", "draw"])
+    both = both.dropna(axis="columns", how="all")
     return both.sort_values(["table", "amount", "draw"], ignore_index=True)
 
 
