@@ -17,12 +17,14 @@ from benchmarks.quality import (
     audit_estimators,
     chosen_labels,
     doubly_robust,
+    experience,
     many_classes_beside,
     monitor,
     positives_only,
     prior_belief,
     representations,
     ring,
+    tables,
 )
 from benchmarks.quality.estimates import learn
 from fewlabel.auto.intervals import BELIEFS
@@ -91,35 +93,67 @@ def test_readme():
     assert abs(apart.mean()) < 2 * apart.sem()  # the page calls them level
 
 
+def cells_of_experience():
+    """Cells of AutoClassifier and its members, and the mean AUC of each share of labels and table, over draws."""
+    cells = pd.read_csv(QUALITY / "experience.csv")
+    return cells, cells.drop(columns=experience.ABOUT).groupby([cells["amount"], cells["table"]]).mean()
+
+
 def test_auto():
     page = "docs/methods/auto.md"
-    # Cells of earlier runs have no ensemble, and one method more.
-    cells = pd.read_csv(QUALITY / "experience.csv").dropna(subset=["AutoClassifier"]).dropna(axis="columns")
-    known = ["table", "amount", "n_rarest", "n_columns", "components", "neighbors"]
-    equals = "AutoClassifier, members start as equals"
-    aucs = cells.drop(columns=[*known, equals])
-    by_share = aucs.groupby(cells["amount"]).mean()
-    ranks = aucs.rank(axis=1, ascending=False).mean()
-    listed = [name for name in aucs if f"| {name} |" in read(page).partition("## How it chooses")[0]]
+    cells, means = cells_of_experience()
+    compared = experience.compare(cells.drop(columns=experience.WITHOUT))
+    by_share = compared["auc"].unstack("amount")
+    ranks = compared["rank"].unstack("amount").mean(axis=1)
+    first = read(page).partition("## How it chooses")[0]
+    listed = [name for name in by_share.index if f"| {name} |" in first]
     assert len(listed) == 12
     for name in listed:
-        scores = [*by_share[name], aucs[name].mean()]
+        scores = [*by_share.loc[name], by_share.loc[name].mean()]
         assert row_of_page(page, f"{name} |") == [*(short(score, 4) for score in scores), f"{ranks[name]:.1f}"]
-    by_table = aucs.groupby(cells["table"]).mean()
-    below = by_table["AutoClassifier"] - by_table.drop(columns="AutoClassifier").max(axis=1)
-    assert not missing(page, [str((below < -0.02).sum()), str(len(cells)), str(len(by_table))])
-    assert not missing(page, [short(cells[equals].mean(), 4)])
-    rivals = {"CatBoost": 0.0015, "extra trees + components": 0.001}
-    for other, level in rivals.items():
-        assert not missing(page, [f"{100 * (aucs['AutoClassifier'] > aucs[other]).mean():.0f}"])
-        assert wilcoxon(by_table["AutoClassifier"], by_table[other]).pvalue < level
-    singles = by_share.drop(columns="AutoClassifier").max(axis=1)
-    assert not missing(page, [short(apart) for apart in by_share["AutoClassifier"] - singles])
-    former = pd.read_csv(QUALITY / "experience_former.csv").merge(cells, on=["table", "amount"])
-    means = former.groupby("amount")[["former", "AutoClassifier"]].mean().to_numpy().ravel()
-    assert not missing(page, [short(score, 4) for score in [*means, former["former"].mean()]])
-    by_table = former.groupby("table")[["former", "AutoClassifier"]].mean()
-    assert wilcoxon(by_table["AutoClassifier"], by_table["former"]).pvalue < 0.005
+    by_table = means.groupby("table").mean()
+    ours = by_table["AutoClassifier"]
+    singles = by_table.drop(columns=["AutoClassifier", experience.WITHOUT])
+    below = ours - singles.max(axis=1) < -0.02
+    has_five = cells.groupby("table")["draw"].max() == 4
+    counts = [below.sum(), len(by_table), has_five.sum(), below[has_five].sum()]
+    assert f"on {counts[0]} of {counts[1]} it is more" in read(page)
+    assert f"of the {counts[2]}\ntables with five draws, it is so on {counts[3]}" in read(page)
+    equals = by_table[experience.WITHOUT]
+    assert not missing(page, [short(equals.mean(), 4), short((ours - equals).mean(), 4)])
+    assert wilcoxon(ours, equals).pvalue < 1e-4
+    for other in ("CatBoost", "extra trees + components"):
+        assert not missing(page, [f"{100 * (ours > by_table[other]).mean():.0f}"])
+        assert wilcoxon(ours, by_table[other]).pvalue < 1e-4
+    best = by_share.drop(index="AutoClassifier").max()
+    assert not missing(page, [short(apart) for apart in by_share.loc["AutoClassifier"] - best])
+
+
+def test_other_members():
+    page = "docs/methods/auto.md"
+    members = pd.read_csv(QUALITY / "members.csv")
+    added = members.loc[members["ensemble"] == "with it", "change"]
+    portfolios = pd.read_csv(QUALITY / "portfolios.csv")
+    aucs = portfolios.pivot_table(index=["split", "half"], columns="portfolio", values="auc")
+    change = (aucs["greedy"] - aucs["default"]).mean()
+    assert f"{len(added)} configurations" in read(page)
+    assert f"among all {len(members)} on" in read(page)
+    assert not missing(page, [short(added.min(), 4), short(added.max(), 4), short(change, 4)])
+
+
+def test_penalty_of_trees():
+    page = "docs/methods/boosting.md"
+    _, means = cells_of_experience()
+    names = ["tree AUC boosting, penalty 5", "tree AUC boosting", "tree AUC boosting, penalty 10", "CatBoost"]
+    from_packages = {tables.name_of(entry) for entry in pd.read_csv(tables.LIST).to_dict("records")}
+    means = means[names]
+    for share in (0.01, 0.05, 0.15):
+        assert row_of_page(page, f"{share:.0%} |") == [short(score, 4) for score in means.loc[share].mean()]
+    is_from_package = means.loc[0.15].index.isin(from_packages)
+    for start, chosen in (("tables of machine learning", ~is_from_package), ("tables of statistics", is_from_package)):
+        rows = means.loc[0.15][chosen]
+        start = f"15%, {len(rows)} {start}"
+        assert row_of_page(page, start) == [short(score, 4) for score in rows.mean()]
 
 
 def test_positives_only_start_as_equals():
@@ -156,8 +190,8 @@ def test_features_of_all_rows():
 
 
 def test_unlabeled_rows():
-    cells = pd.read_csv(QUALITY / "experience.csv")
-    gain = (cells["extra trees, leaf 1 + components"] - cells["extra trees"]).dropna()
+    by_table = cells_of_experience()[1].groupby("table").mean()
+    gain = by_table["extra trees, leaf 1 + components"] - by_table["extra trees"]
     counts = [len(gain), (gain > 0.01).sum(), (gain < -0.01).sum()]
     assert not missing("docs/unlabeled.md", [str(count) for count in counts])
 
