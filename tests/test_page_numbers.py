@@ -24,9 +24,9 @@ from benchmarks.quality import (
     prior_belief,
     representations,
     ring,
-    tables,
 )
 from benchmarks.quality.estimates import learn
+from benchmarks.quality.tables import LIST, name_of
 from fewlabel.auto.intervals import BELIEFS
 from fewlabel.auto.weights import auc, average_precision
 from fewlabel.prior._belief import believe_prior
@@ -145,7 +145,7 @@ def test_penalty_of_trees():
     page = "docs/methods/boosting.md"
     _, means = cells_of_experience()
     names = ["tree AUC boosting, penalty 5", "tree AUC boosting", "tree AUC boosting, penalty 10", "CatBoost"]
-    from_packages = {tables.name_of(entry) for entry in pd.read_csv(tables.LIST).to_dict("records")}
+    from_packages = {name_of(entry) for entry in pd.read_csv(LIST).to_dict("records")}
     means = means[names]
     for share in (0.01, 0.05, 0.15):
         assert row_of_page(page, f"{share:.0%} |") == [short(score, 4) for score in means.loc[share].mean()]
