@@ -74,4 +74,5 @@ if __name__ == "__main__":
         for argument in sys.argv[2:]:
             print(*(picture.name for picture in draw(Path(argument))))
     else:
-        sys.exit("\n".join(find_stale()))
+        # An empty text would count as an error.
+        sys.exit("\n".join(find_stale()) or None)

@@ -6,9 +6,9 @@ FOLDER holds the tables of `benchmarks.quality.tables`; `pip install perpetual x
 `pip install --no-deps pfns==0.3.0` give the rivals, in an environment of their own. The weights of TabPFN 1 are in the
 source archive of pfns 0.3.0; TABPFN names the folder that it was unpacked to. Adds rows to ring.csv: the test AUC of a
 method that was fitted to the labeled rows of a cell, drawn at random from those of experience.csv, where the AUC of
-AutoClassifier is. Methods have their defaults, CatBoost 300 trees,
-AutoGluon 60 seconds on one core. Columns are encoded as AutoClassifier sees them; "CatBoost, own categories" and
-AutoGluon see words as they are. A method that is not installed is left out, and added by a later run.
+AutoClassifier is. Methods have their defaults, CatBoost 300 trees, AutoGluon 60 and 300 seconds on one core. Columns
+are encoded as AutoClassifier sees them; "CatBoost, own categories" and AutoGluon see words as they are. A method that
+is not installed is left out, and added by a later run.
 """
 
 import argparse
@@ -122,19 +122,23 @@ def _own_categories(data, known, y):
     return _catboost(data[known], y, data[~known], cat_features=words)
 
 
-def _autogluon(data, known, y):
-    """Scores by AutoGluon, which sees the table as it is."""
+def _autogluon(seconds, data, known, y):
+    """Scores by AutoGluon after at most these seconds; it sees the table as it is."""
     from autogluon.tabular import TabularPredictor
 
     with tempfile.TemporaryDirectory() as folder:
         model = TabularPredictor(LABEL, path=f"{folder}/model", eval_metric="roc_auc", verbosity=0)
         # Its trial of stacking needs processes of its own, and most of a minute.
-        settings = {"presets": "best", "time_limit": 60, "num_cpus": 1, "dynamic_stacking": False}
+        settings = {"presets": "best", "time_limit": seconds, "num_cpus": 1, "dynamic_stacking": False}
         model.fit(data[known].assign(**{LABEL: y}), **settings)
         return model.predict_proba(data[~known])[1].to_numpy()
 
 
-WHOLE = {OWN: _own_categories, "AutoGluon, best, 60 s": _autogluon}
+WHOLE = {
+    OWN: _own_categories,
+    "AutoGluon, best, 60 s": partial(_autogluon, 60),
+    "AutoGluon, best, 300 s": partial(_autogluon, 300),
+}
 
 
 def fit_cell(name, amount, tables, done):

@@ -56,7 +56,7 @@ def test_ten_labels_of_each_class_are_not_worse_than_the_constant(shift):
         constant = log_loss(y[hidden], np.full(hidden.sum(), share))
         ratios.append(log_loss(y[hidden], model.predict_proba(X[hidden])[:, 1]) / constant)
     assert np.mean(ratios) <= 1.0
-    assert max(ratios) < 1.1
+    assert max(ratios) < 1.15
 
 
 @pytest.mark.parametrize("seed", [11, 18])
