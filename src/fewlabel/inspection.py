@@ -5,10 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from fewlabel.tables.scorecards import contributions, functions_by_importance, scorecard, with_functions
+from fewlabel.tables.scorecards import (
+    contributions,
+    functions_by_importance,
+    round_card,
+    rounding_loss,
+    scorecard,
+    with_functions,
+)
 from fewlabel.text import listed
 
-__all__ = ["contributions", "plot_range", "plot_shape_functions", "scorecard"]
+__all__ = ["contributions", "plot_range", "plot_shape_functions", "round_card", "rounding_loss", "scorecard"]
 
 # Distinguishable for color-blind readers.
 _LINE = "#0072B2"

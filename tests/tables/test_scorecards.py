@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from fewlabel import AutoClassifier, PNUAUCBoostClassifier, TableClassifier, load, save, scorecard
-from fewlabel.tables import points_sql, round_card, rounding_loss, score_table, scorecard_sql
+from fewlabel.inspection import round_card, rounding_loss
+from fewlabel.tables import points_sql, score_table, scorecard_sql
 
 
 def make_rows(n=400, seed=0, unseen=False):

@@ -35,7 +35,8 @@ def scorecard(
     """
     from fewlabel.cli.new_rows import load_model
     from fewlabel.files import write_text
-    from fewlabel.tables import points_sql, round_card, rounding_loss, scorecard_sql, table_scorecard
+    from fewlabel.inspection import round_card, rounding_loss
+    from fewlabel.tables import points_sql, scorecard_sql, table_scorecard
 
     if points_only and out.suffix.lower() != ".sql":
         raise WrongUse("it is for a .sql file: others hold points anyway", "--points-only")

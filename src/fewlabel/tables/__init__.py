@@ -35,8 +35,6 @@ _HOME = {
     "read_columns": "fewlabel.tables.kinds",
     "read_table": "fewlabel.tables.sources",
     "repeated_rows": "fewlabel.tables.checks",
-    "round_card": "fewlabel.tables.scorecards",
-    "rounding_loss": "fewlabel.tables.scorecards",
     "score_columns": "fewlabel.tables.scoring",
     "score_features": "fewlabel.tables.scoring",
     "score_table": "fewlabel.tables.scoring",
