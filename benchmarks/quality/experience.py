@@ -2,7 +2,7 @@
 
     python -m benchmarks.quality.experience CELLS           # compares, and writes experience.csv beside this file
     python -m benchmarks.quality.experience CELLS --write   # and trials.json, and the experience of the package
-    python -m benchmarks.quality.experience CELLS --portfolio   # members.csv and portfolios.csv instead
+    python -m benchmarks.quality.experience CELLS --portfolio   # of two classes, members.csv and portfolios.csv
 
 CELLS has a folder for each task. Every figure leaves one table out: the weights of its members come from what was
 learned on the other tables, those of CELLS and those of trials.json, which holds what earlier runs found. Rows of
@@ -467,22 +467,27 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--portfolio", action="store_true")
     options = parser.parse_args()
-    for task in FILES:
+    for task in (BINARY,) if options.portfolio else FILES:
         if not (options.cells / task).is_dir():
             continue
         names, cells = read_cells(options.cells / task)
         print(f"{task}: {len(cells)} cells of {len({cell.trial.table for cell in cells})} tables")
         if options.portfolio:
-            for file, judge in ((PORTFOLIOS, judge_portfolios), (MEMBERS, judge_members)):
-                found = judge(names, cells, task).round(4)
-                found.to_csv(file, index=False)
-                print(found.to_string())
+            _judge(names, cells, task)
             continue
         scores = table_of(names, cells, task)
         with_earlier(scores, FILES[task]).round(4).to_csv(FILES[task], index=False)
         print(compare(scores).round(4).to_string())
         if options.write and task == BINARY:
             write(names, cells)
+
+
+def _judge(names, cells, task):
+    """Write and print what becomes of the ensemble with other members, and with other lists of them."""
+    for file, judge in ((PORTFOLIOS, judge_portfolios), (MEMBERS, judge_members)):
+        found = judge(names, cells, task).round(4)
+        found.to_csv(file, index=False)
+        print(found.to_string())
 
 
 if __name__ == "__main__":
